@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Puts probes into PTX text.  Pure functions over memory: no driver, no global
+ * state, libc only, safe from several threads.  The text is a stranger's: any
+ * bytes give a result or an error, never a crash.
+ */
+#ifndef GT_AGENT_INSTRUMENT_H
+#define GT_AGENT_INSTRUMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/wire/probe.h"
+
+struct gt_ptx;
+
+struct gt_ptx_param {
+	uint32_t offset, size;	/* bytes, in the kernel's parameter block */
+};
+
+struct gt_ptx_kernel {
+	const char *name;	/* valid as long as the gt_ptx */
+	uint32_t param_count;
+	const struct gt_ptx_param *params;
+	uint32_t param_bytes;
+	uint32_t hidden_offset;	/* where the hidden parameter lands: param_bytes rounded up to 8 */
+	uint32_t exits;		/* ways out found, falling off the end included */
+	uint32_t max_threads;	/* .maxntid / .reqntid product, 0 if unsaid */
+};
+
+/* A failure: one sentence with the line in the PTX. */
+struct gt_ptx_error {
+	unsigned line;
+	char text[256];
+};
+
+/* Parse. The text is copied.  -EINVAL with *err filled, or -ENOMEM. */
+int gt_ptx_parse(const char *text, size_t length, struct gt_ptx **ret_ptx, struct gt_ptx_error *err);
+void gt_ptx_free(struct gt_ptx *ptx);
+
+unsigned gt_ptx_kernel_count(const struct gt_ptx *ptx);
+const struct gt_ptx_kernel *gt_ptx_kernel(const struct gt_ptx *ptx, unsigned index);
+unsigned gt_ptx_target(const struct gt_ptx *ptx);	/* 90 for sm_90a */
+unsigned gt_ptx_version(const struct gt_ptx *ptx);	/* 80 for 8.0 */
+
+/* What to put into one kernel. */
+struct gt_ptx_plan {
+	uint32_t kernel_id;
+	/* Indices into the probes, in attach order; an empty plan leaves the kernel as it is, without the hidden parameter. */
+	const unsigned *probes;
+	unsigned probe_count;
+};
+
+/*
+ * Write the module anew: probe_text (".func" definitions, no header) goes in
+ * after the module's header, and every kernel with a non-empty plan gets the
+ * hidden parameter and its probes.  plans has one entry for each kernel, in
+ * order.  The result is malloc'd, NUL-terminated; *ret_length excludes the NUL.
+ * -EINVAL with *err filled (e.g. a point this kernel cannot have), -E2BIG when
+ * the parameter block would pass the limit of the target, -ENOMEM.
+ */
+int gt_ptx_instrument(const struct gt_ptx *ptx, const char *probe_text,
+		      const struct gt_probe *probes, unsigned probe_count,
+		      const struct gt_ptx_plan *plans,
+		      char **ret_text, size_t *ret_length, struct gt_ptx_error *err);
+
+#endif

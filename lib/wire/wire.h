@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the controller, the agent and the code on the GPU share: the hidden
+ * kernel parameter, the layout of shared memory, rings and records.
+ *
+ * Three parties write here and none trusts the others: whoever reads a value
+ * that another wrote copies it once and checks it before use.  The layout below
+ * is private to one build of libgputrace and its agent; GT_WIRE_VERSION tells
+ * two builds apart.
+ */
+#ifndef GT_WIRE_WIRE_H
+#define GT_WIRE_WIRE_H
+
+#include <stdint.h>
+
+#define GT_WIRE_VERSION 1u
+#define GT_WIRE_MAGIC 0x6563617274757067ull	/* "gputrace" */
+
+/*
+ * Every instrumented kernel takes one more parameter than its author wrote,
+ * 24 bytes, the last in its list.  The launch hook fills it in.
+ */
+struct gt_launch_param {
+	uint64_t launch;	/* bits 0..47 launch id (0: none), 48..63 links switched on */
+	uint64_t dev;		/* address of this context's device arena */
+	uint64_t host;		/* address of this context's host arena, as the GPU sees it */
+};
+
+#define GT_LAUNCH_ID_BITS 48
+#define GT_LAUNCH_ID_MASK ((1ull << GT_LAUNCH_ID_BITS) - 1)
+#define GT_LINKS_MAX 16		/* bits of the switch */
+
+/*
+ * The calling convention of a probe function in PTX:
+ *
+ *   .func NAME (.param .b64 launch, .param .b64 dev, .param .b64 host,
+ *               .param .b32 kernel, .param .b64 params,
+ *               .param .b64 addr, .param .b32 size, .param .b32 space)
+ *
+ * launch, dev, host: struct gt_launch_param as it came; kernel: the agent's
+ * kernel id; params: generic address of the kernel's parameter block, 0 when
+ * the program does not ask for it; addr, size, space: memory points only, else
+ * 0.  Parameter names are the producer's choice, order and types are not.
+ */
+
+/* ---- rings ---- */
+
+/*
+ * A ring is a data area of a power of two bytes in the host arena (host memory)
+ * plus a control block.  Positions count bytes for ever and are multiples of 8;
+ * byte position p lives at data[p & (size - 1)].  A record may wrap, so it is
+ * written and read as 8-byte words.
+ *
+ * Producer: takes its length from `credits` (gives it back and counts `lost`
+ * when the result is negative), then its position from `head`; writes every
+ * word but the first; then the first word with release order at system scope.
+ * Consumer: waits for the first word at `tail` to carry the sequence number of
+ * that position (acquire; pairs with the producer's release), copies the record
+ * out, and publishes the new tail (release; pairs with the producer's acquire
+ * read when it runs out of credits).  A producer that finds credits short reads
+ * the tail and, with an atomic max on tail_seen, turns the difference into
+ * credits; then tries once more.
+ * Hence delivered + lost = produced.
+ */
+struct gt_ring_ctl {		/* in the device arena (GPU rings) or shared memory (agent ring) */
+	uint64_t head;		/* bytes reserved */
+	uint64_t pad0[7];
+	int64_t credits;	/* bytes that may still be reserved; starts at the ring's size */
+	uint64_t tail_seen;
+	uint64_t lost;		/* records dropped for want of room */
+	uint64_t pad1[5];
+};
+
+/* The record in a ring: 16 bytes, then the payload, padded to 8 bytes. */
+struct gt_record {
+	uint32_t seq;		/* (uint32_t)(position >> 3) + 1: never the zero of fresh memory at first use */
+	uint32_t len;		/* whole record, this header included, multiple of 8 */
+	uint16_t type;		/* enum gt_record_type */
+	uint16_t source;	/* ring map: index of the map in its session; else 0 */
+	uint32_t size;		/* payload bytes */
+};
+
+#define GT_RECORD_MAX_PAYLOAD 65536u
+
+enum gt_record_type {
+	GT_REC_NONE,
+	GT_REC_DATA,		/* a BPF program's own bytes */
+	GT_REC_PRINTK,		/* payload: u64 time, u32 fmt id, args */
+	GT_REC_KERNEL,		/* struct gt_rec_kernel, from the GPU */
+	GT_REC_LAUNCH,		/* struct gt_rec_launch, from the agent, and so on below */
+	GT_REC_FUNCTION,	/* struct gt_rec_function */
+	GT_REC_CONTEXT,		/* struct gt_rec_context */
+	GT_REC_CLOCK,		/* struct gt_rec_clock */
+	GT_REC_NOTE,		/* struct gt_rec_note */
+};
+
+/* A kernel ran: first block's entry to last thread's exit, GPU time in ns. */
+struct gt_rec_kernel {
+	uint64_t launch;	/* launch id */
+	uint32_t kernel;	/* kernel id */
+	uint32_t reserved;
+	uint64_t start, end;	/* %globaltimer */
+};
+
+/* The program launched a kernel (or a captured one became a graph node). */
+struct gt_rec_launch {
+	uint64_t launch;
+	uint64_t enter, leave;	/* CLOCK_MONOTONIC ns around the driver's launch function */
+	uint64_t stream;	/* id of the stream, 0 the legacy default stream */
+	uint32_t kernel;	/* kernel id */
+	uint32_t tid;
+	uint32_t context;	/* index of the context area */
+	uint32_t flags;		/* GT_LAUNCH_* */
+	uint32_t grid[3], block[3];
+	uint32_t shared_bytes;	/* dynamic shared memory */
+	int32_t result;		/* the driver's CUresult */
+};
+#define GT_LAUNCH_CAPTURED 1u	/* recorded into a graph, not run */
+#define GT_LAUNCH_PROBED 2u	/* the kernel carries probes */
+#define GT_LAUNCH_COOPERATIVE 4u
+
+/* A kernel became known; the name (mangled, NUL-terminated) and then the reason follow. */
+struct gt_rec_function {
+	uint32_t kernel;	/* kernel id, from 1 */
+	uint32_t module;	/* id of the image it came in, from 1 */
+	uint32_t route;		/* enum gt_route */
+	uint32_t reason;	/* enum gt_reason, 0 when probed */
+	uint32_t arch;		/* compute capability times ten of the code used */
+	uint32_t registers, static_shared, local_bytes;
+	uint32_t links;		/* bit mask of the links whose programs it carries */
+	uint32_t name_size, reason_size;	/* with their NULs */
+};
+
+enum gt_route { GT_ROUTE_NONE, GT_ROUTE_PTX, GT_ROUTE_GRAFT };
+
+enum gt_reason {
+	GT_REASON_NONE,
+	GT_REASON_NOT_ASKED,	/* no program's pattern matches */
+	GT_REASON_NO_PTX,	/* machine code only */
+	GT_REASON_PARSE,	/* the PTX could not be understood */
+	GT_REASON_COMPILE,	/* the driver refused the instrumented PTX */
+	GT_REASON_PARAMS,	/* parameter block too large for the hidden parameter */
+	GT_REASON_LIMITS,	/* registers, shared memory or launch bounds */
+	GT_REASON_IMAGE,	/* unknown or damaged image */
+	GT_REASON_UNSUPPORTED,	/* e.g. relocatable code with unresolved symbols */
+};
+
+struct gt_rec_context {
+	uint32_t context;	/* index of the context area */
+	int32_t device;		/* ordinal as the program sees it */
+	uint8_t uuid[16];
+	uint32_t arch, sm_count;
+	char name[96];
+	uint32_t pci_domain, pci_bus, pci_device;
+	uint32_t reserved;
+};
+
+/* The GPU's time was `gpu` at some moment between the two host times. */
+struct gt_rec_clock {
+	uint32_t context, reserved;
+	uint64_t before, after;	/* CLOCK_MONOTONIC ns */
+	uint64_t gpu;		/* %globaltimer */
+};
+
+/* Something the user should know; a sentence follows, NUL-terminated. */
+struct gt_rec_note {
+	uint32_t level;		/* as syslog: 3 error, 4 warning, 6 info */
+	uint32_t text_size;
+};
+
+/* ---- arenas ---- */
+
+#define GT_RINGS_MAX 64		/* GPU rings of a session; 0 is the timeline's */
+
+/*
+ * Host arena: one for each CUDA context, in the shared memory below.  The GPU's
+ * `host` parameter points at it.  Maps in host memory and the data of rings
+ * follow at offsets that the controller chooses.
+ */
+struct gt_host_arena {
+	uint64_t ring_tail[GT_RINGS_MAX];	/* written by the reader */
+	/* The rest is written by the agent. */
+	uint32_t state;		/* enum gt_context_state */
+	int32_t device;
+	uint64_t snapshot;	/* counts snapshots of the device arena, see below */
+};
+
+enum gt_context_state { GT_CONTEXT_UNUSED, GT_CONTEXT_LIVE, GT_CONTEXT_GONE };
+
+/*
+ * Device arena: one for each CUDA context, in device memory.  The GPU's `dev`
+ * parameter points at it.  Maps in device memory follow the control blocks at
+ * offsets that the controller chooses; the launch slots come last.
+ */
+struct gt_dev_arena {
+	struct gt_ring_ctl ring[GT_RINGS_MAX];
+};
+
+/*
+ * A launch slot follows one launch while it runs.  A launch uses slot
+ * (launch id % GT_SLOTS).  Blocks are spread over GT_SLOT_CLASSES counters by
+ * their linear index, since one address takes only one atomic each 2 ns.
+ */
+#define GT_SLOTS 2048u
+#define GT_SLOT_CLASSES 64u
+
+struct gt_slot_class {
+	uint64_t threads;	/* that have left, in this class of blocks */
+	uint64_t pad[3];
+};
+
+struct gt_slot {
+	uint64_t launch;	/* id of the launch that holds the slot, 0: free */
+	uint64_t start;		/* %globaltimer at its first block's entry */
+	uint64_t classes_done;
+	uint64_t pad;
+	struct gt_slot_class class_[GT_SLOT_CLASSES];
+};
+
+/* ---- the shared memory of one traced process ---- */
+
+#define GT_CONTEXTS_MAX 16
+
+/*
+ * Layout: this header (one page); the agent's ring; the template of the device
+ * arena; then GT_CONTEXTS_MAX context areas of area_size bytes, each a host
+ * arena followed by room for a snapshot of the device arena.  The memory is
+ * sealed against resizing.  All offsets are from its start and page-aligned
+ * unless said otherwise.
+ */
+struct gt_shm {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t contexts;		/* areas, at most GT_CONTEXTS_MAX */
+	uint64_t total;			/* bytes */
+	uint64_t agent_ring;		/* offset of the agent ring's data */
+	uint64_t agent_ring_size;	/* bytes, a power of two */
+	uint64_t dev_template;		/* offset: initial bytes of the device arena */
+	uint64_t dev_size;		/* bytes of the device arena without the slots */
+	uint64_t slots;			/* offset of the slots in the device arena (= dev_size rounded) */
+	uint64_t areas;			/* offset of the first context area */
+	uint64_t area_size;
+	uint64_t host_size;		/* bytes of the host arena: what is pinned for the GPU */
+	uint64_t snapshot;		/* offset of the snapshot in an area */
+	uint64_t pad[4];
+	/* Written while running, each by one side. */
+	uint64_t switches;		/* controller: bit i = link i is on */
+	uint64_t agent_tail;		/* controller: consumer position of the agent ring */
+	uint64_t pad2[6];
+	struct gt_ring_ctl agent_ctl;	/* agent */
+	uint64_t launches;		/* agent: launches seen so far, probed or not */
+};
+
+#endif
