@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUTRACE_ATTACH_H
+#define GPUTRACE_ATTACH_H
+
+#include <gputrace/common.h>
+
+GPUTRACE_BEGIN_DECLS
+
+struct gputrace_target;
+struct gputrace_object;
+struct gputrace_program;
+
+/*
+ * Something attached to a target.  Dropping the last reference detaches it: what
+ * it counted stays readable, its code stops running at the next launch.
+ * Since 0.1.
+ */
+struct gputrace_link;
+
+GPUTRACE_API struct gputrace_link *gputrace_link_ref(struct gputrace_link *link);
+GPUTRACE_API struct gputrace_link *gputrace_link_unref(struct gputrace_link *link);
+
+/*
+ * Detach now.  May be called at any time, also twice and after the target has
+ * ended: then it does nothing and returns 0.
+ */
+GPUTRACE_API int gputrace_link_detach(struct gputrace_link *link);
+
+/*
+ * Attach one GPU program: it is verified and compiled, and put into every
+ * matching kernel that the target loads from now on.
+ * -EACCES, -EOPNOTSUPP: as gputrace_compile_ptx(); -ENOSPC: 16 GPU links exist;
+ * -EBUSY: the target runs already (attach before gputrace_target_resume()).
+ */
+GPUTRACE_API int gputrace_attach_program(struct gputrace_target *target,
+					 struct gputrace_program *program,
+					 struct gputrace_link **ret_link);
+
+/*
+ * Attach everything in an object: GPU programs as above, kernel programs through
+ * libbpf.  All or nothing.  Further errors: those of libbpf and bpf(2);
+ * -EPERM: no permission for kernel programs.
+ */
+GPUTRACE_API int gputrace_attach_object(struct gputrace_target *target,
+					struct gputrace_object *object,
+					struct gputrace_link **ret_link);
+
+/* Record start and end of every kernel on the GPU (GPUTRACE_EVENT_KERNEL). */
+GPUTRACE_API int gputrace_attach_timeline(struct gputrace_target *target,
+					  struct gputrace_link **ret_link);
+
+struct gputrace_api_opts {
+	uint64_t size;
+	const char *library;	/* path of libcuda to watch; default: the one the loader finds, or the software device's */
+	uint64_t ring_bytes;	/* kernel ring buffer, a power of two; default 4 MiB */
+	uint32_t flags;		/* GPUTRACE_API_* */
+	uint32_t reserved;
+};
+
+/*
+ * Record the target's driver API calls with uprobes (GPUTRACE_EVENT_API):
+ * loading, launching, memory, copies, synchronisation.
+ * -EPERM: not allowed (the sentence says what is missing); -ENOENT: no libcuda;
+ * -EOPNOTSUPP: the operating system's kernel has no BPF or uprobes.
+ */
+GPUTRACE_API int gputrace_attach_api(struct gputrace_target *target,
+				     const struct gputrace_api_opts *opts,
+				     struct gputrace_link **ret_link);
+
+GPUTRACE_END_DECLS
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUTRACE_COMMON_H
+#define GPUTRACE_COMMON_H
+
+#if !defined(GPUTRACE_H_INSIDE) && !defined(GPUTRACE_COMPILATION)
+#error "include <gputrace/gputrace.h>"
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define GPUTRACE_BEGIN_DECLS extern "C" {
+#define GPUTRACE_END_DECLS }
+#else
+#define GPUTRACE_BEGIN_DECLS
+#define GPUTRACE_END_DECLS
+#endif
+
+#define GPUTRACE_API __attribute__((visibility("default")))
+
+/*
+ * Conventions of this library
+ *
+ * Functions return 0 or a negative errno value unless their comment says
+ * otherwise.  Results come through the last parameter, named ret_*, which is
+ * left alone on failure.  After a failure gputrace_last_error() holds a sentence
+ * that says what to do.
+ *
+ * Option structs begin with `size`; set it to sizeof(struct), zero the rest, and
+ * set what differs: 0 is the default of every field.  NULL stands for all
+ * defaults.  -EINVAL: size too small; -E2BIG: bytes set that this version does
+ * not know.
+ *
+ * Objects are reference counted.  *_ref returns its argument, *_unref returns
+ * NULL and accepts NULL.  An object may be used by one thread at a time;
+ * different objects by different threads; *_ref and *_unref by any thread.
+ */
+
+GPUTRACE_BEGIN_DECLS
+
+/*
+ * The calling thread's last error as a sentence.  Never NULL; empty when nothing
+ * has failed yet.  Valid until the same thread calls into the library again.
+ * Since 0.1.
+ */
+GPUTRACE_API const char *gputrace_last_error(void);
+
+/*
+ * The vendor's own code (a CUresult, or a status of the NVIDIA kernel driver)
+ * behind the last error, 0 if there was none.  Since 0.1.
+ */
+GPUTRACE_API int gputrace_last_vendor_error(void);
+
+GPUTRACE_END_DECLS
+
+#endif

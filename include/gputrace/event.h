@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUTRACE_EVENT_H
+#define GPUTRACE_EVENT_H
+
+#include <gputrace/common.h>
+
+GPUTRACE_BEGIN_DECLS
+
+/*
+ * One event of the stream, borrowed from the reader: valid until the reader's
+ * next call.  Times are CLOCK_MONOTONIC nanoseconds unless said otherwise.
+ * Accessors of a field that the event's type lacks return 0 or NULL.  Since 0.1.
+ */
+struct gputrace_event;
+
+enum gputrace_event_type {
+	GPUTRACE_EVENT_NONE,
+	GPUTRACE_EVENT_PROCESS,		/* a process loaded the agent; name: its command */
+	GPUTRACE_EVENT_EXIT,		/* such a process ended */
+	GPUTRACE_EVENT_CONTEXT,		/* a CUDA context was seen; name: the GPU's */
+	GPUTRACE_EVENT_API,		/* a driver API call; name: the function */
+	GPUTRACE_EVENT_LAUNCH,		/* a kernel launch as the agent saw it; name: the kernel */
+	GPUTRACE_EVENT_KERNEL,		/* a kernel ran on the GPU; name: the kernel */
+	GPUTRACE_EVENT_DATA,		/* bytes that a GPU program wrote to a ring buffer map; name: the map */
+	GPUTRACE_EVENT_PRINT,		/* text that a GPU program printed */
+	GPUTRACE_EVENT_FUNCTION,	/* a CUDA kernel became known; name: the kernel */
+	GPUTRACE_EVENT_LOST,		/* records were dropped; count: how many; name: where */
+	GPUTRACE_EVENT_NOTE		/* something the user should know; text */
+};
+
+GPUTRACE_API int gputrace_event_get_type(const struct gputrace_event *event);
+/* When it began, and when it ended (the same for what takes no time). */
+GPUTRACE_API uint64_t gputrace_event_get_time(const struct gputrace_event *event);
+GPUTRACE_API uint64_t gputrace_event_get_end(const struct gputrace_event *event);
+/* The true times lie within this many ns of the two above; 0 for times taken on the host. */
+GPUTRACE_API uint64_t gputrace_event_get_time_error(const struct gputrace_event *event);
+/* KERNEL: the GPU's own times, %globaltimer ns. */
+GPUTRACE_API uint64_t gputrace_event_get_gpu_start(const struct gputrace_event *event);
+GPUTRACE_API uint64_t gputrace_event_get_gpu_end(const struct gputrace_event *event);
+GPUTRACE_API int gputrace_event_get_pid(const struct gputrace_event *event);
+GPUTRACE_API int gputrace_event_get_tid(const struct gputrace_event *event);
+GPUTRACE_API const char *gputrace_event_get_name(const struct gputrace_event *event);
+GPUTRACE_API const char *gputrace_event_get_text(const struct gputrace_event *event);
+
+/*
+ * Ties launch, kernel and API call of the same process together; 0: none.  A
+ * graph's kernel carries the id of the launch that was captured.
+ */
+GPUTRACE_API uint64_t gputrace_event_get_launch_id(const struct gputrace_event *event);
+GPUTRACE_API uint32_t gputrace_event_get_kernel_id(const struct gputrace_event *event);
+/* Ordinal of the GPU as the program numbers them; -1: none. */
+GPUTRACE_API int gputrace_event_get_device(const struct gputrace_event *event);
+GPUTRACE_API uint32_t gputrace_event_get_context(const struct gputrace_event *event);
+GPUTRACE_API uint64_t gputrace_event_get_stream(const struct gputrace_event *event);
+/* LAUNCH and KERNEL: 3 values each. */
+GPUTRACE_API const uint32_t *gputrace_event_get_grid(const struct gputrace_event *event);
+GPUTRACE_API const uint32_t *gputrace_event_get_block(const struct gputrace_event *event);
+GPUTRACE_API uint32_t gputrace_event_get_shared_bytes(const struct gputrace_event *event);
+/* API: the CUresult returned; LAUNCH likewise. */
+GPUTRACE_API int gputrace_event_get_result(const struct gputrace_event *event);
+/* API: the first integer arguments, at most 6, and how many of them mean something. */
+GPUTRACE_API const uint64_t *gputrace_event_get_args(const struct gputrace_event *event,
+						     unsigned *ret_count);
+/* API: names of these arguments as in the driver's documentation, `index` below the count; NULL past it. */
+GPUTRACE_API const char *gputrace_event_get_arg_name(const struct gputrace_event *event, unsigned index);
+/* DATA: the bytes.  LOST: how many records. */
+GPUTRACE_API const void *gputrace_event_get_data(const struct gputrace_event *event, size_t *ret_size);
+GPUTRACE_API uint64_t gputrace_event_get_count(const struct gputrace_event *event);
+
+GPUTRACE_END_DECLS
+
+#endif

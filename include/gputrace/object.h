@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUTRACE_OBJECT_H
+#define GPUTRACE_OBJECT_H
+
+#include <gputrace/common.h>
+
+GPUTRACE_BEGIN_DECLS
+
+struct gputrace_ctx;
+
+/*
+ * An opened BPF object file: its programs and its maps.  Programs and maps
+ * belong to their object and live as long as it does.  Since 0.1.
+ */
+struct gputrace_object;
+struct gputrace_program;
+struct gputrace_map;
+
+/*
+ * Open an ELF file that clang made with `-target bpf`.
+ * -ENOENT, -EACCES: the file; -ENOEXEC: not ELF, not BPF, or damaged;
+ * -ENOTSUP: a map or section kind this library does not know; -ENOMEM.
+ * The sentence names what is wrong.
+ */
+GPUTRACE_API int gputrace_object_open_file(struct gputrace_ctx *ctx, const char *path,
+					   struct gputrace_object **ret_object);
+
+/* The same from memory, which is copied.  name is used in messages. */
+GPUTRACE_API int gputrace_object_open_mem(struct gputrace_ctx *ctx, const void *data, size_t size,
+					  const char *name, struct gputrace_object **ret_object);
+
+GPUTRACE_API struct gputrace_object *gputrace_object_ref(struct gputrace_object *object);
+GPUTRACE_API struct gputrace_object *gputrace_object_unref(struct gputrace_object *object);
+
+/* The program or map after `previous` (NULL: the first); NULL past the last. */
+GPUTRACE_API struct gputrace_program *gputrace_object_next_program(struct gputrace_object *object,
+								   struct gputrace_program *previous);
+GPUTRACE_API struct gputrace_map *gputrace_object_next_map(struct gputrace_object *object,
+							   struct gputrace_map *previous);
+
+/* By name; NULL when there is none. */
+GPUTRACE_API struct gputrace_program *gputrace_object_find_program(struct gputrace_object *object,
+								   const char *name);
+GPUTRACE_API struct gputrace_map *gputrace_object_find_map(struct gputrace_object *object,
+							   const char *name);
+
+/* Where a program runs, from the name of its section. */
+enum gputrace_point {
+	GPUTRACE_POINT_KERNEL,		/* in the operating system's kernel: libbpf's own sections */
+	GPUTRACE_POINT_ENTRY,		/* on the GPU, and so below: at entry of a CUDA kernel */
+	GPUTRACE_POINT_EXIT,		/* at every way out */
+	GPUTRACE_POINT_LOAD,
+	GPUTRACE_POINT_STORE,
+	GPUTRACE_POINT_ATOMIC,
+	GPUTRACE_POINT_INST,
+	GPUTRACE_POINT_BLOCK
+};
+
+/* For which threads of a CUDA kernel a program runs. */
+enum gputrace_granularity {
+	GPUTRACE_PER_THREAD,
+	GPUTRACE_PER_WARP,	/* the thread with lane 0 */
+	GPUTRACE_PER_BLOCK	/* the thread with index (0,0,0) of its block */
+};
+
+GPUTRACE_API const char *gputrace_program_get_name(const struct gputrace_program *program);
+GPUTRACE_API const char *gputrace_program_get_section(const struct gputrace_program *program);
+GPUTRACE_API int gputrace_program_get_point(const struct gputrace_program *program);
+GPUTRACE_API int gputrace_program_get_granularity(const struct gputrace_program *program);
+/* The glob over kernel names, "*" if the section names none; NULL for GPUTRACE_POINT_KERNEL. */
+GPUTRACE_API const char *gputrace_program_get_pattern(const struct gputrace_program *program);
+
+GPUTRACE_API const char *gputrace_map_get_name(const struct gputrace_map *map);
+/* BPF_MAP_TYPE_* of the kernel, or GPUTRACE_MAP_TYPE_* of <gputrace/bpf/gputrace_gpu.h>. */
+GPUTRACE_API uint32_t gputrace_map_get_type(const struct gputrace_map *map);
+GPUTRACE_API uint32_t gputrace_map_get_key_size(const struct gputrace_map *map);
+GPUTRACE_API uint32_t gputrace_map_get_value_size(const struct gputrace_map *map);
+GPUTRACE_API uint32_t gputrace_map_get_max_entries(const struct gputrace_map *map);
+
+/*
+ * A GPU map exists once for each CUDA context that runs its programs: these are
+ * its instances, numbered from 0 in order of appearance.  Before any program
+ * runs there is none, and values set with instance GPUTRACE_INSTANCE_INITIAL are
+ * what every later instance begins with.
+ */
+#define GPUTRACE_INSTANCE_INITIAL (-1)
+
+GPUTRACE_API int gputrace_map_count_instances(const struct gputrace_map *map);
+
+/*
+ * Fetch the maps' contents from the GPUs, for lookups that follow.  Blocks until
+ * every live context has answered, at most timeout_ms (-1: for ever).  For
+ * processes that have ended, the last contents stay.
+ * -ETIMEDOUT: a target did not answer, older contents stay.
+ */
+GPUTRACE_API int gputrace_object_refresh_maps(struct gputrace_object *object, int timeout_ms);
+
+/*
+ * Read an element as of the last refresh.  value_size bytes are written; for
+ * arrays kept per thread, warp, block or SM that is the map's value size times
+ * the number of them, in order of their index (see gputrace_map_get_slots()).
+ * -ENOENT: no such key; -ERANGE: no such instance; -EINVAL: a size does not
+ * fit the map; -EOPNOTSUPP: this kind of map has no elements.
+ */
+GPUTRACE_API int gputrace_map_lookup(struct gputrace_map *map, int instance,
+				     const void *key, size_t key_size,
+				     void *value, size_t value_size);
+
+/* Set an element's initial value (instance GPUTRACE_INSTANCE_INITIAL); flags as in bpf_map_update_elem. */
+GPUTRACE_API int gputrace_map_update(struct gputrace_map *map, int instance,
+				     const void *key, size_t key_size,
+				     const void *value, size_t value_size, uint64_t flags);
+
+/*
+ * The key after `key` (NULL: the first).  -ENOENT past the last.
+ */
+GPUTRACE_API int gputrace_map_next_key(struct gputrace_map *map, int instance,
+				       const void *key, void *ret_key, size_t key_size);
+
+/* Values kept for each key: 1, or the number of threads, warps, blocks or SMs. */
+GPUTRACE_API uint32_t gputrace_map_get_slots(const struct gputrace_map *map);
+
+GPUTRACE_END_DECLS
+
+#endif

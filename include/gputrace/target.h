@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUTRACE_TARGET_H
+#define GPUTRACE_TARGET_H
+
+#include <gputrace/common.h>
+
+GPUTRACE_BEGIN_DECLS
+
+struct gputrace_ctx;
+
+/*
+ * A traced program: the process started here and the children it starts.
+ * Since 0.1.
+ */
+struct gputrace_target;
+
+enum gputrace_device_kind {
+	GPUTRACE_DEVICE_REAL,	/* the driver that the program finds by itself */
+	GPUTRACE_DEVICE_SIM	/* the software device that comes with this library */
+};
+
+struct gputrace_spawn_opts {
+	uint64_t size;
+	uint32_t device;		/* enum gputrace_device_kind */
+	uint32_t flags;			/* 0 */
+	const char *agent;		/* path of libgputrace-agent.so; default: the installed one */
+	uint64_t agent_ring_bytes;	/* per process, a power of two; default 4 MiB */
+	uint64_t gpu_ring_bytes;	/* timeline ring per CUDA context, a power of two; default 4 MiB */
+	char *const *envp;		/* environment; default: the caller's */
+};
+
+/*
+ * Prepare to run argv[0] (searched in PATH) with the agent in it.  The process
+ * exists and waits; attach programs, then call gputrace_target_resume().
+ * -ENOENT: no such program or agent; -EACCES: not executable; -ENOMEM and the
+ * errors of fork(2) and socket(2).
+ */
+GPUTRACE_API int gputrace_target_spawn(struct gputrace_ctx *ctx, char *const argv[],
+				       const struct gputrace_spawn_opts *opts,
+				       struct gputrace_target **ret_target);
+GPUTRACE_API struct gputrace_target *gputrace_target_ref(struct gputrace_target *target);
+
+/*
+ * The last unref detaches everything.  A program that still waits is killed; one
+ * that runs goes on undisturbed.
+ */
+GPUTRACE_API struct gputrace_target *gputrace_target_unref(struct gputrace_target *target);
+
+/* Let the program run.  -EALREADY: it does; -ESRCH: it is gone. */
+GPUTRACE_API int gputrace_target_resume(struct gputrace_target *target);
+
+GPUTRACE_API int gputrace_target_get_pid(const struct gputrace_target *target);
+
+/*
+ * Has the program ended?  1 and *ret_status as of waitpid(2), 0 if it runs.
+ * Does not block.
+ */
+GPUTRACE_API int gputrace_target_has_exited(struct gputrace_target *target, int *ret_status);
+
+/*
+ * Serve the agents of this target: answer those that ask for their programs, take
+ * in what they report.  Must be called whenever gputrace_target_get_fd() is
+ * readable, since a program waits (at most ten seconds) in cuInit for its
+ * answer; a gputrace_reader of the target does it by itself.  Does not block.
+ */
+GPUTRACE_API int gputrace_target_get_fd(const struct gputrace_target *target);
+GPUTRACE_API int gputrace_target_dispatch(struct gputrace_target *target);
+
+/* How many processes of the target have loaded the agent so far. */
+GPUTRACE_API unsigned gputrace_target_count_agents(const struct gputrace_target *target);
+
+/* Which way programs got into a CUDA kernel. */
+enum gputrace_route { GPUTRACE_ROUTE_NONE, GPUTRACE_ROUTE_PTX, GPUTRACE_ROUTE_GRAFT };
+
+/* A CUDA kernel that the target loaded; belongs to the target.  Since 0.1. */
+struct gputrace_kernel;
+
+/* The kernel after `previous` (NULL: the first) in order of loading; NULL past the last. */
+GPUTRACE_API const struct gputrace_kernel *
+gputrace_target_next_kernel(struct gputrace_target *target, const struct gputrace_kernel *previous);
+
+/* As the linker knows it, and as a person reads it (the same when it is not mangled). */
+GPUTRACE_API const char *gputrace_kernel_get_name(const struct gputrace_kernel *kernel);
+GPUTRACE_API const char *gputrace_kernel_get_display_name(const struct gputrace_kernel *kernel);
+GPUTRACE_API int gputrace_kernel_get_pid(const struct gputrace_kernel *kernel);
+GPUTRACE_API uint32_t gputrace_kernel_get_id(const struct gputrace_kernel *kernel);
+GPUTRACE_API uint32_t gputrace_kernel_get_module(const struct gputrace_kernel *kernel);
+GPUTRACE_API int gputrace_kernel_get_route(const struct gputrace_kernel *kernel);
+/* Why no program is in it: a sentence; NULL when one is. */
+GPUTRACE_API const char *gputrace_kernel_get_reason(const struct gputrace_kernel *kernel);
+/* Compute capability times ten of its code; registers per thread, bytes of static shared and local memory (0: not known). */
+GPUTRACE_API uint32_t gputrace_kernel_get_arch(const struct gputrace_kernel *kernel);
+GPUTRACE_API uint32_t gputrace_kernel_get_registers(const struct gputrace_kernel *kernel);
+GPUTRACE_API uint32_t gputrace_kernel_get_shared_bytes(const struct gputrace_kernel *kernel);
+/* Launches seen by a reader of this target so far. */
+GPUTRACE_API uint64_t gputrace_kernel_get_launches(const struct gputrace_kernel *kernel);
+
+GPUTRACE_END_DECLS
+
+#endif
