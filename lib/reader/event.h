@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An event inside the library; the accessors of <gputrace/event.h> read it. */
+#ifndef GT_READER_EVENT_H
+#define GT_READER_EVENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gputrace_event {
+	int type;			/* enum gputrace_event_type */
+	uint64_t time, end;		/* CLOCK_MONOTONIC ns */
+	uint64_t time_error;
+	uint64_t gpu_start, gpu_end;
+	int pid, tid;
+	uint64_t launch_id;
+	uint32_t kernel_id;
+	uint32_t context;
+	int device;
+	uint64_t stream;
+	uint32_t grid[3], block[3];
+	uint32_t shared_bytes;
+	int result;
+	uint64_t args[6];
+	unsigned arg_count;
+	int api_function;		/* for the names of its arguments */
+	const char *name;
+	const char *text;
+	const void *data;
+	size_t data_size;
+	uint64_t count;
+	uint64_t order;			/* breaks ties of time, first come first served */
+};
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Proves that a program is safe to run on the GPU: every access in bounds,
+ * every helper argument typed, termination.  Pure function of its input.
+ */
+#ifndef GT_VERIFY_VERIFY_H
+#define GT_VERIFY_VERIFY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/object/prog.h"
+
+/* What a memory instruction's address register points at; the same on every path, or the program is refused. */
+enum gt_mem {
+	GT_MEM_NONE,		/* no memory instruction, or never reached */
+	GT_MEM_STACK,
+	GT_MEM_CONTEXT,		/* offset in gt_fact.offset, always constant */
+	GT_MEM_MAP,		/* a map's value; index in gt_fact.map, or -1 when paths differ */
+	GT_MEM_RECORD,		/* reserved ring record */
+};
+
+struct gt_fact {		/* one for each instruction */
+	uint8_t mem;		/* enum gt_mem */
+	uint8_t reached;
+	int16_t map;		/* memory: see above; helper call: map argument's index, -1 if none */
+	int32_t offset;		/* context accesses: byte offset */
+	uint32_t arg_size;	/* helper calls with a size argument: its greatest value */
+	int32_t stack_frame_bytes; /* at a function's first instruction: stack used */
+};
+
+struct gt_verify_opts {
+	unsigned log_level;	/* 0 errors only, 1 and warnings, 2 every state */
+	uint64_t insn_budget;	/* states explored before giving up; 0: 1,000,000 */
+};
+
+struct gt_verify_result {
+	struct gt_fact *facts;	/* insn_count of them */
+	unsigned fact_count;
+	uint64_t max_steps;	/* bound on executed instructions, 0 if only bpf_loop's bound is known */
+	uint64_t wants;		/* GT_PROBE_WANTS_*: what the program asks of its caller */
+	char *log;		/* never NULL */
+};
+
+/*
+ * 0 with *ret_result; -EACCES refused: *ret_result is set too, for its log, whose
+ * last line is the sentence also given to gt_error(); -ENOMEM.
+ */
+int gt_verify(const struct gt_prog *prog, const struct gt_verify_opts *opts,
+	      struct gt_verify_result **ret_result);
+void gt_verify_result_free(struct gt_verify_result *result);
+
+#endif
