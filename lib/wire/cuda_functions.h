@@ -13,7 +13,7 @@
 #ifndef GT_WIRE_CUDA_FUNCTIONS_H
 #define GT_WIRE_CUDA_FUNCTIONS_H
 
-#include "cuda_abi.h"
+#include "lib/wire/cuda_abi.h"
 
 #define GT_CUDA_FUNCTIONS(X) \
 	/* Driver and devices */ \
