@@ -183,6 +183,7 @@ struct gt_host_arena {
 	uint32_t state;		/* enum gt_context_state */
 	int32_t device;
 	uint64_t snapshot;	/* counts snapshots of the device arena, see below */
+	uint64_t stamp;		/* written by the GPU for the agent's clock records */
 };
 
 enum gt_context_state { GT_CONTEXT_UNUSED, GT_CONTEXT_LIVE, GT_CONTEXT_GONE };

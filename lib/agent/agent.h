@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent: a library inside a stranger's CUDA program.  It prints nothing,
+ * keeps errno, and whatever goes wrong the program runs as if it were not there.
+ */
+#ifndef GT_AGENT_AGENT_H
+#define GT_AGENT_AGENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/wire/cuda_functions.h"
+#include "lib/wire/probe.h"
+#include "lib/wire/proto.h"
+
+/* The driver's functions that the agent calls or hooks; NULL where this driver has none. */
+struct gt_driver {
+#define X(name, since, params) CUresult (*name) params;
+	GT_CUDA_FUNCTIONS(X)
+#undef X
+};
+
+/*
+ * Functions that are hooked call the driver through here: after hooking, these
+ * are the trampolines that run the driver's own code.
+ */
+extern struct gt_driver gt_cu;
+
+/* Everything the controller told us; constant once the agent is active. */
+struct gt_session {
+	struct gt_shm *shm;		/* shared, hostile; sizes below are the checked ones */
+	uint8_t *base;
+	uint64_t total;
+	unsigned contexts;
+	uint64_t agent_ring, agent_ring_size;
+	uint64_t dev_template, dev_size, slots;
+	uint64_t areas, area_size, host_size, snapshot;
+	const char *text;		/* PTX of all probes */
+	struct gt_probe probes[GT_PROBES_MAX];
+	unsigned probe_count;
+	uint32_t flags;			/* GT_CONFIG_* */
+	int socket;
+};
+extern struct gt_session gt_session;
+
+/* Cleared for ever when the controller goes away or in a forked child. */
+extern atomic_bool gt_active;
+
+/* Connect, learn the session.  False: there is none, stay inert. */
+bool gt_session_open(void);
+bool gt_session_send(enum gt_message_type type, uint64_t value);
+
+/* ---- emit.c: records to the controller ---- */
+void gt_emit(enum gt_record_type type, const void *payload, size_t size);
+void gt_note(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+uint64_t gt_now(void);	/* CLOCK_MONOTONIC ns */
+
+/* ---- guard.c: calls that the driver makes to itself are not the program's ---- */
+extern _Thread_local int gt_depth __attribute__((tls_model("initial-exec")));
+
+#endif

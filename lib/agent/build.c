@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/agent/build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/compile.h"
+#include "lib/agent/image/image.h"
+#include "lib/agent/instrument/instrument.h"
+
+static uint32_t next_module = 1, next_kernel = 1;	/* under the module lock */
+
+/* Two independent 64-bit mixes; the bytes are the program's own, so chance is the only enemy. */
+static void hash_bytes(const uint8_t *bytes, size_t size, uint64_t hash[2])
+{
+	uint64_t a = 0x9e3779b97f4a7c15ull ^ size, b = 0xc2b2ae3d27d4eb4full + size;
+
+	for (size_t i = 0; i < size; i += 8) {
+		uint64_t word = 0;
+
+		memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
+		a = (a ^ word) * 0xff51afd7ed558ccdull;
+		a ^= a >> 32;
+		b = (b + word) * 0x9fb21c651e98df25ull;
+		b = b << 29 | b >> 35;
+	}
+	hash[0] = a;
+	hash[1] = b;
+}
+
+static void extract(const struct gt_image *image, struct gt_source *source)
+{
+	const struct gt_member *ptx = gt_image_choose(image, source->arch, GT_MEMBER_PTX);
+	const struct gt_member *cubin = gt_image_choose(image, source->arch, GT_MEMBER_CUBIN);
+
+	if (ptx && gt_member_extract(ptx, &source->ptx, &source->ptx_size, &source->damage))
+		source->ptx = NULL;
+	if (!source->ptx && cubin &&
+	    gt_member_extract(cubin, &source->cubin, &source->cubin_size, &source->damage))
+		source->cubin = NULL;
+}
+
+bool gt_source_open(const void *code, struct gt_source *source)
+{
+	struct gt_image image;
+
+	*source = (struct gt_source){ .arch = gt_device_arch() };
+	if (!source->arch || gt_image_open(code, &image, &source->damage))
+		return false;
+	extract(&image, source);
+	gt_image_close(&image);
+	if (source->ptx)
+		hash_bytes(source->ptx, source->ptx_size, source->hash);
+	else if (source->cubin)
+		hash_bytes(source->cubin, source->cubin_size, source->hash);
+	else
+		return false;
+	return true;
+}
+
+void gt_source_close(struct gt_source *source)
+{
+	free(source->ptx);
+	free(source->cubin);
+}
+
+/* What we tell the controller of one kernel. */
+struct report {
+	enum gt_reason reason;
+	const char *text;	/* NULL: none */
+	uint32_t links;
+	const struct gt_cubin_kernel *code;	/* what its machine code says; NULL: unknown */
+	unsigned arch;
+};
+
+static void report_kernel(const struct gt_module *module, const struct gt_kernel *kernel,
+			  const struct report *report)
+{
+	size_t name_size = strlen(kernel->name) + 1;
+	size_t reason_size = report->text ? strlen(report->text) + 1 : 0;
+	struct gt_rec_function *record;
+
+	if (name_size > 32768)
+		name_size = 32768;
+	record = calloc(1, sizeof(*record) + name_size + reason_size);
+	if (!record)
+		return;
+	record->kernel = kernel->id;
+	record->module = module->id;
+	record->route = kernel->probed ? GT_ROUTE_PTX : GT_ROUTE_NONE;
+	record->reason = report->reason;
+	record->arch = report->arch;
+	if (report->code) {
+		record->registers = report->code->registers;
+		record->static_shared = report->code->static_shared;
+		record->local_bytes = report->code->local_bytes;
+	}
+	record->links = report->links;
+	record->name_size = (uint32_t)name_size;
+	record->reason_size = (uint32_t)reason_size;
+	memcpy((char *)(record + 1), kernel->name, name_size - 1);
+	if (reason_size)
+		memcpy((char *)(record + 1) + name_size, report->text, reason_size);
+	gt_emit(GT_REC_FUNCTION, record, sizeof(*record) + name_size + reason_size);
+	free(record);
+}
+
+static int compare_kernels(const void *a, const void *b)
+{
+	return strcmp(((const struct gt_kernel *)a)->name, ((const struct gt_kernel *)b)->name);
+}
+
+static struct gt_module *new_module(const struct gt_source *source, unsigned room)
+{
+	struct gt_module *module = calloc(1, sizeof(*module));
+
+	if (!module)
+		return NULL;
+	memcpy(module->hash, source->hash, sizeof(module->hash));
+	module->arch = source->arch;
+	module->id = next_module++;
+	module->kernels = calloc(room + 1, sizeof(*module->kernels));
+	if (!module->kernels) {
+		free(module);
+		return NULL;
+	}
+	return module;
+}
+
+void gt_build_free(struct gt_module *module)
+{
+	for (unsigned i = 0; i < module->kernel_count; i++)
+		free(module->kernels[i].name);
+	free(module->kernels);
+	free(module->replacement);
+	free(module);
+}
+
+static struct gt_kernel *add_kernel(struct gt_module *module, const char *name)
+{
+	struct gt_kernel *kernel = &module->kernels[module->kernel_count];
+
+	kernel->name = strdup(name);
+	if (!kernel->name)
+		return NULL;
+	kernel->id = next_kernel++;
+	module->kernel_count++;
+	return kernel;
+}
+
+/* ---- machine code only: listed, not touched ---- */
+
+struct listing {
+	struct gt_module *module;
+	unsigned count, room;
+};
+
+static int count_kernel(void *data, const struct gt_cubin_kernel *kernel)
+{
+	(void)kernel;
+	((struct listing *)data)->room++;
+	return 0;
+}
+
+static int list_kernel(void *data, const struct gt_cubin_kernel *code)
+{
+	struct listing *listing = data;
+	struct gt_kernel *kernel;
+	struct report report = {
+		.reason = GT_REASON_NO_PTX,
+		.text = "the image has machine code for this GPU but no PTX text to put programs into",
+		.code = code,
+		.arch = code->arch,
+	};
+
+	if (listing->count++ >= listing->room)
+		return 0;
+	kernel = add_kernel(listing->module, code->name);
+	if (!kernel)
+		return 1;
+	report_kernel(listing->module, kernel, &report);
+	return 0;
+}
+
+static struct gt_module *build_from_cubin(const struct gt_source *source)
+{
+	struct listing listing = { 0 };
+	const char *why;
+
+	gt_cubin_kernels(source->cubin, source->cubin_size, count_kernel, &listing, &why);
+	listing.module = new_module(source, listing.room);
+	if (listing.module)
+		gt_cubin_kernels(source->cubin, source->cubin_size, list_kernel, &listing, &why);
+	return listing.module;
+}
+
+/* ---- PTX ---- */
+
+/* The probes that each kernel of a PTX module gets. */
+struct plans {
+	struct gt_ptx_plan *plans;
+	uint32_t *links;	/* the same as bit masks of links */
+	unsigned *indices;	/* GT_PROBES_MAX for each kernel */
+	unsigned wanted;	/* kernels with at least one probe */
+};
+
+static bool plans_make(struct plans *plans, const struct gt_ptx *ptx)
+{
+	unsigned count = gt_ptx_kernel_count(ptx);
+
+	plans->wanted = 0;
+	plans->plans = calloc(count + 1, sizeof(*plans->plans));
+	plans->links = calloc(count + 1, sizeof(*plans->links));
+	plans->indices = calloc((size_t)(count + 1) * GT_PROBES_MAX, sizeof(*plans->indices));
+	if (!plans->plans || !plans->links || !plans->indices)
+		return false;
+	for (unsigned k = 0; k < count; k++) {
+		unsigned *indices = plans->indices + (size_t)k * GT_PROBES_MAX;
+		struct gt_ptx_plan *plan = &plans->plans[k];
+
+		plan->probes = indices;
+		for (unsigned i = 0; i < gt_session.probe_count; i++) {
+			if (!gt_kernel_matches(gt_session.probes[i].kernel, gt_ptx_kernel(ptx, k)->name))
+				continue;
+			indices[plan->probe_count++] = i;
+			plans->links[k] |= 1u << gt_session.probes[i].link;
+		}
+		plans->wanted += plan->probe_count > 0;
+	}
+	return true;
+}
+
+static void plans_free(struct plans *plans)
+{
+	free(plans->plans);
+	free(plans->links);
+	free(plans->indices);
+}
+
+/* NULL with the reason when it cannot be done. */
+static char *instrument(const struct gt_ptx *ptx, const struct gt_ptx_plan *plans,
+			enum gt_reason *ret_reason, char *why, size_t why_size)
+{
+	struct gt_ptx_error error = { 0 };
+	size_t length;
+	char *text;
+	int r = gt_ptx_instrument(ptx, gt_session.text, gt_session.probes, gt_session.probe_count,
+				  plans, &text, &length, &error);
+
+	if (!r)
+		return text;
+	*ret_reason = r == -E2BIG ? GT_REASON_PARAMS : GT_REASON_PARSE;
+	snprintf(why, why_size, "%s", error.text[0] ? error.text : "out of memory");
+	return NULL;
+}
+
+/* Find what the compiled code says of a kernel. */
+struct lookup {
+	const char *name;
+	struct gt_cubin_kernel found;
+};
+
+static int match_kernel(void *data, const struct gt_cubin_kernel *kernel)
+{
+	struct lookup *lookup = data;
+
+	if (strcmp(kernel->name, lookup->name))
+		return 0;
+	lookup->found = *kernel;
+	return 1;
+}
+
+static void report_ptx_kernels(struct gt_module *module, const struct gt_ptx *ptx,
+			       const struct plans *plans, const struct gt_compiled *compiled,
+			       enum gt_reason reason, const char *why)
+{
+	for (unsigned k = 0; k < gt_ptx_kernel_count(ptx); k++) {
+		const struct gt_ptx_kernel *info = gt_ptx_kernel(ptx, k);
+		bool wanted = plans->plans[k].probe_count > 0;
+		struct gt_kernel *kernel = add_kernel(module, info->name);
+		struct report report = { .arch = gt_ptx_target(ptx) };
+		struct lookup lookup = { .name = info->name };
+		const char *ignored;
+
+		if (!kernel)
+			return;
+		kernel->param_count = info->param_count;
+		kernel->hidden_offset = info->hidden_offset;
+		kernel->probed = wanted && module->replacement;
+		if (compiled && gt_cubin_kernels(compiled->code, compiled->size, match_kernel, &lookup,
+						 &ignored) == 1)
+			report.code = &lookup.found;
+		if (kernel->probed) {
+			report.links = plans->links[k];
+		} else if (wanted) {
+			report.reason = reason;
+			report.text = why;
+		} else {
+			report.reason = GT_REASON_NOT_ASKED;
+			report.text = "no attached program asks for it";
+		}
+		report_kernel(module, kernel, &report);
+	}
+}
+
+static void compile_replacement(struct gt_module *module, const char *text,
+				struct gt_compiled *compiled, enum gt_reason *ret_reason,
+				char *why, size_t why_size)
+{
+	if (!gt_compile(text, compiled, why, why_size)) {
+		*ret_reason = GT_REASON_COMPILE;
+		return;
+	}
+	module->replacement = compiled->code;
+}
+
+static struct gt_module *build_from_ptx(const struct gt_source *source)
+{
+	struct gt_compiled compiled = { 0 };
+	struct gt_ptx_error error = { 0 };
+	struct plans plans = { 0 };
+	struct gt_module *module;
+	struct gt_ptx *ptx;
+	enum gt_reason reason = GT_REASON_NONE;
+	char why[512] = "", *text = NULL;
+
+	if (gt_ptx_parse(source->ptx, source->ptx_size, &ptx, &error)) {
+		gt_note(4, "PTX of %zu bytes left as it is: %s", source->ptx_size, error.text);
+		return new_module(source, 0);
+	}
+	module = new_module(source, gt_ptx_kernel_count(ptx));
+	if (module && plans_make(&plans, ptx)) {
+		if (plans.wanted)
+			text = instrument(ptx, plans.plans, &reason, why, sizeof(why));
+		if (text)
+			compile_replacement(module, text, &compiled, &reason, why, sizeof(why));
+		report_ptx_kernels(module, ptx, &plans, compiled.code ? &compiled : NULL, reason, why);
+		qsort(module->kernels, module->kernel_count, sizeof(*module->kernels), compare_kernels);
+	}
+	free(text);
+	plans_free(&plans);
+	gt_ptx_free(ptx);
+	return module;
+}
+
+struct gt_module *gt_build(const struct gt_source *source)
+{
+	struct gt_module *module;
+
+	if (source->ptx)
+		return build_from_ptx(source);
+	module = build_from_cubin(source);
+	if (module)
+		qsort(module->kernels, module->kernel_count, sizeof(*module->kernels), compare_kernels);
+	return module;
+}
+
+void gt_build_refused(struct gt_module *module, CUresult why)
+{
+	struct report report = { .reason = GT_REASON_COMPILE, .arch = module->arch };
+	char text[128];
+
+	if (!module->replacement)
+		return;
+	snprintf(text, sizeof(text), "the driver compiled the instrumented code but would not load it (CUresult %d)",
+		 (int)why);
+	report.text = text;
+	free(module->replacement);
+	module->replacement = NULL;
+	for (unsigned i = 0; i < module->kernel_count; i++) {
+		if (!module->kernels[i].probed)
+			continue;
+		module->kernels[i].probed = false;
+		report_kernel(module, &module->kernels[i], &report);
+	}
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Redirects a function by a jump in its first bytes.
+ *
+ * The first byte is left alone: a kernel uprobe, ours or another tool's, lives
+ * there.  The kernel runs the original first instruction (push rbp) out of line
+ * and goes on at the second byte, whatever is in memory; so the jump begins at
+ * the second byte and the pad it leads to takes the pushed register off again.
+ */
+#ifndef GT_AGENT_HOOK_PATCH_H
+#define GT_AGENT_HOOK_PATCH_H
+
+/*
+ * From now on calls of `function` go to `replacement`; *ret_original is a
+ * function that does what `function` did.  Call once for each function, from one
+ * thread; other threads may be running the function meanwhile.
+ * -ENOTSUP: the function does not begin in a way we know; -ENOMEM: no memory
+ * within reach of a jump; -EACCES: code cannot be made writable.
+ */
+int gt_patch(void *function, void *replacement, void **ret_original);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handles of the driver and what they stand for. */
+#include "lib/agent/module.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/build.h"
+#include "lib/agent/table.h"
+
+/* A module or library handle of the driver. */
+struct loaded {
+	struct gt_module *module;
+	void **functions;	/* handles got through it */
+	unsigned function_count, function_room;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gt_table *loaded_by_handle;
+static struct gt_table *kernel_by_function;
+static struct gt_table *loaded_by_function;
+static struct gt_module *cache;
+static unsigned cache_unused;
+
+#define CACHE_UNUSED_MAX 64	/* modules kept though nothing uses them */
+
+static void drop_oldest_unused(void)
+{
+	struct gt_module **link, **victim = NULL;
+
+	for (link = &cache; *link; link = &(*link)->next) {
+		if (!(*link)->users)
+			victim = link;
+	}
+	if (victim) {
+		struct gt_module *module = *victim;
+
+		*victim = module->next;
+		gt_build_free(module);
+		cache_unused--;
+	}
+}
+
+static void unuse(struct gt_module *module)
+{
+	if (--module->users)
+		return;
+	if (++cache_unused > CACHE_UNUSED_MAX)
+		drop_oldest_unused();
+}
+
+static struct gt_module *find_cached(const struct gt_source *source)
+{
+	for (struct gt_module **link = &cache; *link; link = &(*link)->next) {
+		struct gt_module *module = *link;
+
+		if (module->hash[0] != source->hash[0] || module->hash[1] != source->hash[1] ||
+		    module->arch != source->arch)
+			continue;
+		*link = module->next;	/* to the front: the last is the oldest */
+		module->next = cache;
+		cache = module;
+		if (!module->users++)
+			cache_unused--;
+		return module;
+	}
+	return NULL;
+}
+
+struct gt_module *gt_module_get(const void *code)
+{
+	struct gt_source source;
+	struct gt_module *module;
+
+	if (!gt_source_open(code, &source))
+		return NULL;
+	pthread_mutex_lock(&lock);
+	module = find_cached(&source);
+	if (!module) {
+		module = gt_build(&source);
+		if (module) {
+			module->users = 1;
+			module->next = cache;
+			cache = module;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	gt_source_close(&source);
+	return module;
+}
+
+void gt_module_put(struct gt_module *module)
+{
+	pthread_mutex_lock(&lock);
+	unuse(module);
+	pthread_mutex_unlock(&lock);
+}
+
+void gt_module_give_up(struct gt_module *module, CUresult why)
+{
+	pthread_mutex_lock(&lock);
+	gt_build_refused(module, why);
+	pthread_mutex_unlock(&lock);
+}
+
+void gt_module_loaded(void *handle, struct gt_module *module)
+{
+	struct loaded *loaded = calloc(1, sizeof(*loaded));
+
+	pthread_mutex_lock(&lock);
+	if (!loaded || gt_table_set(&loaded_by_handle, handle, loaded)) {
+		free(loaded);
+		unuse(module);
+	} else {
+		loaded->module = module;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void gt_module_alias(void *handle, void *known)
+{
+	struct loaded *loaded;
+
+	if (gt_table_get(&loaded_by_handle, handle))
+		return;
+	pthread_mutex_lock(&lock);
+	loaded = gt_table_get(&loaded_by_handle, known);
+	if (loaded)
+		loaded->module->users++;
+	pthread_mutex_unlock(&lock);
+	if (loaded)
+		gt_module_loaded(handle, loaded->module);
+}
+
+void gt_module_unloaded(void *handle)
+{
+	struct loaded *loaded;
+
+	pthread_mutex_lock(&lock);
+	loaded = gt_table_get(&loaded_by_handle, handle);
+	if (loaded) {
+		gt_table_set(&loaded_by_handle, handle, NULL);
+		for (unsigned i = 0; i < loaded->function_count; i++) {
+			gt_table_set(&kernel_by_function, loaded->functions[i], NULL);
+			gt_table_set(&loaded_by_function, loaded->functions[i], NULL);
+		}
+		unuse(loaded->module);
+		free(loaded->functions);
+		free(loaded);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static int compare_name(const void *key, const void *element)
+{
+	return strcmp(key, ((const struct gt_kernel *)element)->name);
+}
+
+static bool remember_function(struct loaded *loaded, void *function)
+{
+	if (loaded->function_count == loaded->function_room) {
+		unsigned room = loaded->function_room ? 2 * loaded->function_room : 8;
+		void **more = realloc(loaded->functions, room * sizeof(*more));
+
+		if (!more)
+			return false;
+		loaded->functions = more;
+		loaded->function_room = room;
+	}
+	loaded->functions[loaded->function_count++] = function;
+	return true;
+}
+
+static void add_function(void *function, struct loaded *loaded, struct gt_kernel *kernel)
+{
+	/* A handle of ours still in the table belongs to code that was unloaded unseen. */
+	if (gt_table_get(&kernel_by_function, function) == kernel &&
+	    gt_table_get(&loaded_by_function, function) == loaded)
+		return;
+	if (remember_function(loaded, function) &&
+	    !gt_table_set(&loaded_by_function, function, loaded))
+		gt_table_set(&kernel_by_function, function, kernel);
+}
+
+void gt_function_named(void *function, void *handle, const char *name)
+{
+	struct loaded *loaded;
+
+	pthread_mutex_lock(&lock);
+	loaded = gt_table_get(&loaded_by_handle, handle);
+	if (loaded) {
+		struct gt_kernel *kernel = bsearch(name, loaded->module->kernels,
+						   loaded->module->kernel_count,
+						   sizeof(*kernel), compare_name);
+
+		if (kernel)
+			add_function(function, loaded, kernel);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void gt_function_alias(void *function, void *known)
+{
+	struct gt_kernel *kernel;
+
+	pthread_mutex_lock(&lock);
+	kernel = gt_table_get(&kernel_by_function, known);
+	if (kernel)
+		add_function(function, gt_table_get(&loaded_by_function, known), kernel);
+	pthread_mutex_unlock(&lock);
+}
+
+const struct gt_kernel *gt_function_find(const void *function)
+{
+	return gt_table_get(&kernel_by_function, function);
+}

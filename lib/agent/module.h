@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the agent knows of the images that the program loads, and of the kernels
+ * in them.  Built once for each image and kept by content, so a module that is
+ * loaded again costs no compilation and keeps its kernel ids.
+ */
+#ifndef GT_AGENT_MODULE_H
+#define GT_AGENT_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/wire/cuda_abi.h"
+
+struct gt_kernel {
+	char *name;
+	uint32_t id;
+	bool probed;		/* takes the hidden parameter */
+	uint32_t param_count;	/* of the program's own parameters */
+	uint32_t hidden_offset;	/* of the hidden parameter in the block */
+};
+
+struct gt_module {
+	struct gt_module *next;	/* in the cache */
+	uint64_t hash[2];
+	unsigned arch;
+	uint32_t id;
+	unsigned users;		/* handles of the driver that were loaded from it */
+	void *replacement;	/* what the driver gets instead; NULL: the program's own image */
+	struct gt_kernel *kernels;	/* by name */
+	unsigned kernel_count;
+};
+
+/*
+ * Look at an image that is about to be loaded, and instrument it where programs
+ * are attached.  Returns NULL when there is nothing to know of it (unknown, or
+ * out of memory).  The caller hands it to gt_module_loaded() or
+ * gt_module_put().
+ */
+struct gt_module *gt_module_get(const void *code);
+void gt_module_put(struct gt_module *module);
+
+/* The driver refused the replacement: from now on the original serves. */
+void gt_module_give_up(struct gt_module *module, CUresult why);
+
+/* A handle (CUmodule or CUlibrary) now stands for the module; takes over the caller's reference. */
+void gt_module_loaded(void *handle, struct gt_module *module);
+/* A second handle for the same code (cuLibraryGetModule). */
+void gt_module_alias(void *handle, void *known);
+/* Forget a handle and the functions got through it. */
+void gt_module_unloaded(void *handle);
+
+/* A function handle was got by name from a module handle, or from another function handle. */
+void gt_function_named(void *function, void *module, const char *name);
+void gt_function_alias(void *function, void *known);
+/* NULL: not a function we know, hence one without the hidden parameter. */
+const struct gt_kernel *gt_function_find(const void *function);
+
+#endif

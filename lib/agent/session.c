@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's side of the socket: who is our controller, and what does it want. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "lib/agent/agent.h"
+
+#define ANSWER_TIMEOUT_MS 10000
+
+struct gt_session gt_session = { .socket = -1 };
+atomic_bool gt_active;
+
+static int connect_controller(void)
+{
+	const char *path = getenv(GT_ENV_SOCKET);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd;
+
+	if (!path || strlen(path) >= sizeof(address.sun_path))
+		return -1;
+	strcpy(address.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void read_command(char *command, size_t size)
+{
+	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, command, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	command[n > 0 ? n : 0] = 0;
+	command[strcspn(command, "\n")] = 0;
+}
+
+static bool say_hello(int fd)
+{
+	struct gt_msg_hello hello = {
+		.msg = { GT_WIRE_MAGIC, GT_WIRE_VERSION, GT_MSG_HELLO, 0 },
+		.pid = getpid(),
+	};
+
+	read_command(hello.command, sizeof(hello.command));
+	return send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) == (ssize_t)sizeof(hello);
+}
+
+/* Receive the answer with its two descriptors. */
+static bool receive_config(int fd, int fds[2])
+{
+	struct gt_msg message;
+	union {
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = { &message, sizeof(message) };
+	struct msghdr header = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
+	};
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	struct cmsghdr *part;
+	ssize_t n;
+	int r;
+
+	do
+		r = poll(&wait, 1, ANSWER_TIMEOUT_MS);
+	while (r < 0 && errno == EINTR);
+	if (r != 1)
+		return false;
+	n = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
+	if (n != (ssize_t)sizeof(message) || message.magic != GT_WIRE_MAGIC ||
+	    message.version != GT_WIRE_VERSION || message.type != GT_MSG_CONFIG)
+		return false;
+	part = CMSG_FIRSTHDR(&header);
+	if (!part || part->cmsg_type != SCM_RIGHTS || part->cmsg_len != CMSG_LEN(2 * sizeof(int)))
+		return false;
+	memcpy(fds, CMSG_DATA(part), 2 * sizeof(int));
+	return true;
+}
+
+static bool fits(uint64_t offset, uint64_t size, uint64_t total)
+{
+	return offset <= total && size <= total - offset;
+}
+
+/* Copy the layout out of shared memory and check it, so that later use needs no care. */
+static bool adopt_layout(struct gt_session *s, const struct gt_shm *shm, uint64_t total)
+{
+	if (shm->magic != GT_WIRE_MAGIC || shm->version != GT_WIRE_VERSION || shm->total != total)
+		return false;
+	s->total = total;
+	s->contexts = shm->contexts;
+	s->agent_ring = shm->agent_ring;
+	s->agent_ring_size = shm->agent_ring_size;
+	s->dev_template = shm->dev_template;
+	s->dev_size = shm->dev_size;
+	s->slots = shm->slots;
+	s->areas = shm->areas;
+	s->area_size = shm->area_size;
+	s->host_size = shm->host_size;
+	s->snapshot = shm->snapshot;
+	return s->contexts <= GT_CONTEXTS_MAX &&
+	       s->agent_ring_size >= 4096 && !(s->agent_ring_size & (s->agent_ring_size - 1)) &&
+	       fits(s->agent_ring, s->agent_ring_size, total) && !(s->agent_ring & 7) &&
+	       s->dev_size >= sizeof(struct gt_dev_arena) && fits(s->dev_template, s->dev_size, total) &&
+	       s->slots >= s->dev_size && s->slots < 1ull << 40 && !(s->slots & 255) &&
+	       s->area_size <= total / (s->contexts ? s->contexts : 1) &&
+	       fits(s->areas, s->area_size * s->contexts, total) && !(s->areas & 4095) &&
+	       s->host_size >= sizeof(struct gt_host_arena) && !(s->host_size & 4095) &&
+	       fits(0, s->host_size, s->area_size) && fits(s->snapshot, s->dev_size, s->area_size);
+}
+
+static bool map_shared(struct gt_session *s, int fd)
+{
+	struct stat stat;
+	void *base;
+
+	if (fstat(fd, &stat) || stat.st_size < (off_t)sizeof(struct gt_shm))
+		return false;
+	base = mmap(NULL, (size_t)stat.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED)
+		return false;
+	s->base = base;
+	s->shm = base;
+	if (adopt_layout(s, base, (uint64_t)stat.st_size))
+		return true;
+	munmap(base, (size_t)stat.st_size);
+	return false;
+}
+
+static const char *string_at(const char *strings, uint32_t size, uint32_t offset)
+{
+	return offset < size ? strings + offset : NULL;
+}
+
+static bool read_probe(struct gt_probe *probe, const struct gt_config_probe *record,
+		       const char *strings, uint32_t size)
+{
+	*probe = (struct gt_probe){
+		.point = record->point,
+		.granularity = record->granularity,
+		.link = record->link,
+		.flags = record->flags,
+		.function = string_at(strings, size, record->function),
+		.kernel = string_at(strings, size, record->kernel),
+		.opcode = string_at(strings, size, record->opcode),
+	};
+	return probe->function && probe->kernel && probe->link < GT_LINKS_MAX &&
+	       probe->point <= GT_POINT_BLOCK && probe->granularity <= GT_PER_GROUP;
+}
+
+/* The mapping stays for the life of the process: probes and text point into it. */
+static bool read_config(struct gt_session *s, int fd)
+{
+	const struct gt_config *config;
+	const struct gt_config_probe *records;
+	const char *strings;
+	struct stat stat;
+	uint64_t need;
+
+	if (fstat(fd, &stat) || stat.st_size < (off_t)sizeof(*config))
+		return false;
+	config = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (config == MAP_FAILED)
+		return false;
+	if (config->magic != GT_WIRE_MAGIC || config->version != GT_WIRE_VERSION ||
+	    config->probe_count > GT_PROBES_MAX || config->text_size > 1u << 30)
+		return false;
+	need = sizeof(*config) + config->probe_count * sizeof(*records) + config->text_size +
+	       config->string_size;
+	if (need != (uint64_t)stat.st_size || !config->text_size || !config->string_size)
+		return false;
+	records = (const void *)(config + 1);
+	s->text = (const char *)(records + config->probe_count);
+	strings = s->text + config->text_size;
+	if (s->text[config->text_size - 1] || strings[config->string_size - 1])
+		return false;
+	s->flags = config->flags;
+	s->probe_count = config->probe_count;
+	for (unsigned i = 0; i < s->probe_count; i++) {
+		if (!read_probe(&s->probes[i], &records[i], strings, config->string_size))
+			return false;
+	}
+	return true;
+}
+
+bool gt_session_open(void)
+{
+	struct gt_session *s = &gt_session;
+	int fds[2], fd = connect_controller();
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	if (!say_hello(fd) || !receive_config(fd, fds)) {
+		close(fd);
+		return false;
+	}
+	ok = map_shared(s, fds[0]) && read_config(s, fds[1]);
+	close(fds[0]);
+	close(fds[1]);
+	if (!ok) {
+		close(fd);
+		return false;
+	}
+	s->socket = fd;
+	return true;
+}
+
+bool gt_session_send(enum gt_message_type type, uint64_t value)
+{
+	struct gt_msg message = { GT_WIRE_MAGIC, GT_WIRE_VERSION, type, value };
+
+	return send(gt_session.socket, &message, sizeof(message), MSG_NOSIGNAL) ==
+	       (ssize_t)sizeof(message);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages between controller and agent, over a SOCK_SEQPACKET unix socket: one
+ * message, one packet, file descriptors beside it.
+ */
+#ifndef GT_WIRE_PROTO_H
+#define GT_WIRE_PROTO_H
+
+#include <stdint.h>
+
+#include "lib/wire/wire.h"
+
+/* Environment of a traced program. */
+#define GT_ENV_SOCKET "GPUTRACE_SOCKET"		/* path of the controller's socket */
+#define GT_ENV_CHAIN "GPUTRACE_CHAIN"		/* CUDA_INJECTION64_PATH as it was before */
+#define GT_ENV_INJECTION "CUDA_INJECTION64_PATH"
+
+enum gt_message_type {
+	GT_MSG_HELLO = 1,	/* agent: struct gt_msg_hello */
+	GT_MSG_CONFIG,		/* controller: shared memory and config, as two descriptors */
+	GT_MSG_READY,		/* agent: hooks are in; `value` counts them */
+	GT_MSG_FLUSH,		/* controller: copy the device arenas out; `value` is a serial */
+	GT_MSG_FLUSHED,		/* agent: done; `value` is the serial */
+	GT_MSG_STAMP,		/* controller: send clock records for context `value` */
+	GT_MSG_BYE,		/* agent: the process ends, the arenas have been copied out */
+};
+
+struct gt_msg {
+	uint64_t magic;		/* GT_WIRE_MAGIC */
+	uint32_t version;	/* GT_WIRE_VERSION */
+	uint32_t type;		/* enum gt_message_type */
+	uint64_t value;
+};
+
+struct gt_msg_hello {
+	struct gt_msg msg;
+	int32_t pid;
+	uint32_t reserved;
+	char command[64];	/* NUL-terminated */
+};
+
+/*
+ * The config descriptor: this header; probe_count records; text_size bytes of
+ * PTX text with a NUL; string_size bytes of NUL-terminated strings that the
+ * records point into.  Sealed, so it cannot change while it is read.
+ */
+struct gt_config {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t flags;		/* GT_CONFIG_* */
+	uint32_t probe_count;
+	uint32_t string_size;
+	uint64_t text_size;	/* with its NUL */
+};
+#define GT_CONFIG_LIST 1u	/* report every kernel of every image, also when nothing is attached */
+#define GT_CONFIG_STAMP 2u	/* send clock records from the start */
+
+struct gt_config_probe {
+	uint32_t point, granularity, link, flags;
+	uint32_t function, kernel, opcode;	/* offsets into the strings; opcode UINT32_MAX: none */
+	uint32_t reserved;
+};
+
+#define GT_PROBES_MAX 64
+
+#endif
