@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/export/chrome.h"
+
+#include <errno.h>
+#include <gputrace/gputrace.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/export/json.h"
+#include "lib/export/launches.h"
+#include "lib/export/output.h"
+#include "lib/export/tracks.h"
+#include "lib/reader/event.h"
+#include "lib/util/error.h"
+
+/* GPUs are sorted below the processes, by the same number as in Kineto. */
+#define GPU_SORT_INDEX 5000000
+
+struct gt_chrome {
+	struct gt_output *output;
+	struct gt_tracks *tracks;
+	struct gt_launches *launches;
+	const char *separator;		/* before the next element of traceEvents */
+};
+
+/* The row in which an element is shown. */
+struct place {
+	int pid, tid;
+};
+
+static int no_memory(void)
+{
+	return gt_error(-ENOMEM, "out of memory");
+}
+
+/* ---- elements of traceEvents ---- */
+
+/* A new element with the members that all have, and an empty object "args". */
+static struct json_object *element(const char *phase, const char *category, const char *name,
+				   struct place place, uint64_t time)
+{
+	struct json_object *object = json_object_new_object();
+
+	if (gt_json_set(object, "ph", gt_json_text(phase)) ||
+	    (category && gt_json_set(object, "cat", gt_json_text(category))) ||
+	    gt_json_set(object, "name", gt_json_text(name)) ||
+	    gt_json_set(object, "pid", json_object_new_int(place.pid)) ||
+	    gt_json_set(object, "tid", json_object_new_int(place.tid)) ||
+	    gt_json_set(object, "ts", gt_json_us(time))) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+static struct json_object *slice(const char *category, const char *name, struct place place,
+				 uint64_t time, uint64_t end)
+{
+	struct json_object *object = element("X", category, name, place, time);
+
+	if (gt_json_set(object, "dur", gt_json_us(end > time ? end - time : 0)) ||
+	    gt_json_set(object, "args", json_object_new_object())) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+/* scope: "t" the thread, "p" the process, "g" all. */
+static struct json_object *instant(const char *category, const char *name, const char *scope,
+				   struct place place, uint64_t time)
+{
+	struct json_object *object = element("i", category, name, place, time);
+
+	if (gt_json_set(object, "s", gt_json_text(scope)) ||
+	    gt_json_set(object, "args", json_object_new_object())) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+static int set_arg(struct json_object *object, const char *key, struct json_object *value)
+{
+	return gt_json_set(json_object_object_get(object, "args"), key, value);
+}
+
+/* Write an element; takes it over.  NULL: it could not be made. */
+static int emit(struct gt_chrome *chrome, struct json_object *object)
+{
+	int error = gt_json_write(chrome->output, chrome->separator, object);
+
+	chrome->separator = ",\n";
+	return error;
+}
+
+/* As emit(), when making the element ended with `error`. */
+static int emit_unless(struct gt_chrome *chrome, int error, struct json_object *object)
+{
+	if (error) {
+		json_object_put(object);
+		return error;
+	}
+	return emit(chrome, object);
+}
+
+static struct place host_place(const struct gputrace_event *event)
+{
+	return (struct place){ event->pid, event->tid ? event->tid : event->pid };
+}
+
+/* ---- calls and launches ---- */
+
+static int release_call(struct gt_chrome *chrome, struct gt_thread *thread)
+{
+	struct json_object *call = thread->call;
+
+	thread->call = NULL;
+	return call ? emit(chrome, call) : 0;
+}
+
+static struct json_object *call_slice(const struct gputrace_event *event)
+{
+	const char *category = event->name && !strncmp(event->name, "cuda", 4) ? "cuda_runtime" : "cuda_driver";
+	struct json_object *object = slice(category, event->name, host_place(event), event->time, event->end);
+	const char *name;
+	int error;
+
+	error = set_arg(object, "result", json_object_new_int(event->result));
+	for (unsigned i = 0; i < event->arg_count && i < 6 && !error; i++) {
+		name = gputrace_event_get_arg_name(event, i);
+		if (name)
+			error = set_arg(object, name, json_object_new_uint64(event->args[i]));
+	}
+	if (error) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+/*
+ * A call's slice shall carry the number of the launch that it made, but the
+ * launch comes after it in the stream, so calls that may launch wait for it.
+ */
+static int add_call(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	struct gt_thread *thread = gt_tracks_thread(chrome->tracks, event->pid, event->tid);
+	struct json_object *object = call_slice(event);
+	int error;
+
+	if (!thread || !object) {
+		json_object_put(object);
+		return no_memory();
+	}
+	if (!strstr(event->name ? event->name : "", "Launch"))
+		return emit(chrome, object);
+	error = release_call(chrome, thread);
+	thread->call = object;
+	thread->call_time = event->time;
+	thread->call_end = event->end;
+	return error;
+}
+
+static int set_launch_args(struct json_object *object, const struct gputrace_event *event,
+			   uint64_t correlation)
+{
+	int error = set_arg(object, "correlation", json_object_new_uint64(correlation));
+
+	if (!error)
+		error = set_arg(object, "launch", json_object_new_uint64(event->launch_id));
+	if (!error)
+		error = set_arg(object, "kernel", gt_json_text(event->name));
+	return error;
+}
+
+/* Without a call around it the launch is shown as one itself. */
+static int emit_launch(struct gt_chrome *chrome, const struct gputrace_event *event,
+		       uint64_t correlation)
+{
+	struct json_object *object = slice("cuda_driver", "launch", host_place(event), event->time,
+					   event->end);
+	int error = set_launch_args(object, event, correlation);
+
+	if (!error)
+		error = set_arg(object, "result", json_object_new_int(event->result));
+	return emit_unless(chrome, error, object);
+}
+
+static int add_launch(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	struct gt_thread *thread = gt_tracks_thread(chrome->tracks, event->pid, event->tid);
+	const struct gt_launch *launch;
+
+	if (!thread)
+		return no_memory();
+	launch = gt_launches_add(chrome->launches, event->pid, event->tid, event->launch_id, event->time);
+	if (!thread->call || event->time < thread->call_time || event->end > thread->call_end)
+		return emit_launch(chrome, event, launch->correlation);
+	if (set_launch_args(thread->call, event, launch->correlation))
+		return no_memory();
+	return release_call(chrome, thread);
+}
+
+/* ---- kernels ---- */
+
+static struct json_object *arrow(const char *phase, uint64_t id, struct place place, uint64_t time)
+{
+	struct json_object *object = element(phase, "ac2g", "ac2g", place, time);
+	int error = gt_json_set(object, "id", json_object_new_uint64(id));
+
+	if (!error && phase[0] == 'f')
+		error = gt_json_set(object, "bp", gt_json_text("e"));
+	if (error) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+/* Both ends at once, so that no arrow lacks one; its number is the launch's. */
+static int emit_arrow(struct gt_chrome *chrome, struct gt_launch *launch, struct place kernel,
+		      uint64_t start)
+{
+	struct place host = { launch->pid, launch->tid };
+	int error;
+
+	launch->arrow = 1;
+	error = emit(chrome, arrow("s", launch->correlation, host, launch->time));
+	return error ? error : emit(chrome, arrow("f", launch->correlation, kernel, start));
+}
+
+static int set_kernel_args(struct json_object *object, const struct gputrace_event *event)
+{
+	int error = set_arg(object, "device", json_object_new_int(event->device));
+
+	if (!error)
+		error = set_arg(object, "context", json_object_new_int64(event->context));
+	if (!error)
+		error = set_arg(object, "stream", json_object_new_uint64(event->stream));
+	if (!error)
+		error = set_arg(object, "launch", json_object_new_uint64(event->launch_id));
+	if (!error)
+		error = set_arg(object, "grid", gt_json_triple(event->grid));
+	if (!error)
+		error = set_arg(object, "block", gt_json_triple(event->block));
+	if (!error)
+		error = set_arg(object, "shared memory", json_object_new_int64(event->shared_bytes));
+	if (!error)
+		error = set_arg(object, "est. error ns", json_object_new_uint64(event->time_error));
+	return error;
+}
+
+static int add_kernel(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	struct gt_launch *launch = gt_launches_find(chrome->launches, event->pid, event->launch_id);
+	struct gt_stream *stream;
+	struct gt_lane *lane = NULL;
+	struct json_object *object;
+	struct place place;
+	int error;
+
+	stream = gt_tracks_stream(chrome->tracks, event->device, event->pid, event->context, event->stream);
+	if (stream)
+		lane = gt_tracks_lane(chrome->tracks, stream, event->time, event->end);
+	if (!lane || !gt_tracks_group(chrome->tracks, 1, event->device))
+		return no_memory();
+	place = (struct place){ event->device, lane->tid };
+	object = slice("kernel", event->name, place, event->time, event->end);
+	error = set_kernel_args(object, event);
+	if (!error && launch)
+		error = set_arg(object, "correlation", json_object_new_uint64(launch->correlation));
+	error = emit_unless(chrome, error, object);
+	/* A graph runs its kernels again and again; the call that recorded them started none of them. */
+	if (!error && launch && !launch->arrow)
+		error = emit_arrow(chrome, launch, place, event->time);
+	return error;
+}
+
+/* ---- everything else ---- */
+
+static int add_name(struct gt_chrome *chrome, int is_gpu, int id, const char *name)
+{
+	struct gt_group *group = gt_tracks_group(chrome->tracks, is_gpu, id);
+	char *copy = strdup(name ? name : "");
+
+	if (!group || !copy) {
+		free(copy);
+		return no_memory();
+	}
+	free(group->name);
+	group->name = copy;
+	return 0;
+}
+
+static int add_data(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	struct json_object *object = instant("gpu_program", event->name, "p", host_place(event), event->time);
+	int error = set_arg(object, "bytes", json_object_new_uint64(event->data_size));
+
+	if (!error)
+		error = set_arg(object, "data", gt_json_hex(event->data, event->data_size));
+	return emit_unless(chrome, error, object);
+}
+
+static int add_text(struct gt_chrome *chrome, const struct gputrace_event *event,
+		    const char *category, const char *name)
+{
+	struct json_object *object = instant(category, name, "p", host_place(event), event->time);
+	int error = set_arg(object, "text", gt_json_text(event->text));
+
+	return emit_unless(chrome, error, object);
+}
+
+static int add_lost(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	char name[64];
+	struct json_object *object;
+	int error;
+
+	snprintf(name, sizeof(name), "%" PRIu64 " records lost", event->count);
+	object = instant("lost", name, "g", host_place(event), event->time);
+	error = set_arg(object, "count", json_object_new_uint64(event->count));
+	if (!error)
+		error = set_arg(object, "where", gt_json_text(event->name));
+	return emit_unless(chrome, error, object);
+}
+
+static int add_event(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	switch (event->type) {
+	case GPUTRACE_EVENT_PROCESS:
+		return add_name(chrome, 0, event->pid, event->name);
+	case GPUTRACE_EVENT_CONTEXT:
+		return add_name(chrome, 1, event->device, event->name);
+	case GPUTRACE_EVENT_API:
+		return add_call(chrome, event);
+	case GPUTRACE_EVENT_LAUNCH:
+		return add_launch(chrome, event);
+	case GPUTRACE_EVENT_KERNEL:
+		return add_kernel(chrome, event);
+	case GPUTRACE_EVENT_DATA:
+		return add_data(chrome, event);
+	case GPUTRACE_EVENT_PRINT:
+		return add_text(chrome, event, "gpu_program", event->text);
+	case GPUTRACE_EVENT_FUNCTION:
+		return event->text ? add_text(chrome, event, "not_probed", event->name) : 0;
+	case GPUTRACE_EVENT_LOST:
+		return add_lost(chrome, event);
+	case GPUTRACE_EVENT_NOTE:
+		return add_text(chrome, event, "note", event->text);
+	default:
+		return 0;
+	}
+}
+
+int gt_chrome_add(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	/* Lost records and notes may be about no process. */
+	if (event->pid > 0 && !gt_tracks_group(chrome->tracks, 0, event->pid))
+		return no_memory();
+	return add_event(chrome, event);
+}
+
+/* ---- beginning and end of the file ---- */
+
+/* What to add to CLOCK_MONOTONIC to get the time of day, now. */
+static int64_t monotonic_epoch(void)
+{
+	struct timespec before, real, after;
+	int64_t middle;
+
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	middle = (before.tv_sec + after.tv_sec) * INT64_C(500000000) + (before.tv_nsec + after.tv_nsec) / 2;
+	return real.tv_sec * INT64_C(1000000000) + real.tv_nsec - middle;
+}
+
+int gt_chrome_new(struct gt_output *output, struct gt_chrome **ret_chrome)
+{
+	struct gt_chrome *chrome = calloc(1, sizeof(*chrome));
+	char text[160];
+	int error;
+
+	if (!chrome)
+		return no_memory();
+	chrome->output = output;
+	chrome->separator = "\n";
+	chrome->tracks = gt_tracks_new();
+	chrome->launches = gt_launches_new();
+	error = chrome->tracks && chrome->launches ? 0 : no_memory();
+	snprintf(text, sizeof(text), "{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\","
+		 "\"baseTimeNanoseconds\":%" PRId64 ",\"traceEvents\":[", monotonic_epoch());
+	if (!error)
+		error = gt_output_write(output, text, strlen(text));
+	if (error) {
+		gt_chrome_free(chrome);
+		return error;
+	}
+	*ret_chrome = chrome;
+	return 0;
+}
+
+static int emit_metadata(struct gt_chrome *chrome, const char *what, struct place place,
+			 const char *key, struct json_object *value)
+{
+	struct json_object *object = element("M", NULL, what, place, 0);
+
+	if (gt_json_set(object, "args", json_object_new_object())) {
+		json_object_put(value);
+		json_object_put(object);
+		return no_memory();
+	}
+	return emit_unless(chrome, set_arg(object, key, value), object);
+}
+
+static int emit_group(struct gt_chrome *chrome, const struct gt_group *group)
+{
+	struct place place = { group->id, 0 };
+	char name[256], label[32] = "CPU";
+	int error;
+
+	if (group->is_gpu)
+		snprintf(label, sizeof(label), "GPU %d", group->id);
+	if (group->is_gpu && group->name)
+		snprintf(name, sizeof(name), "%s: %s", label, group->name);
+	else if (group->name)
+		snprintf(name, sizeof(name), "%s", group->name);
+	else
+		snprintf(name, sizeof(name), "%s %d", group->is_gpu ? "GPU" : "process", group->id);
+	error = emit_metadata(chrome, "process_name", place, "name", gt_json_text(name));
+	if (!error)
+		error = emit_metadata(chrome, "process_labels", place, "labels", gt_json_text(label));
+	if (!error)
+		error = emit_metadata(chrome, "process_sort_index", place, "sort_index",
+				      json_object_new_int(group->is_gpu ? GPU_SORT_INDEX + group->id : group->id));
+	return error;
+}
+
+static int emit_thread(struct gt_chrome *chrome, struct gt_thread *thread)
+{
+	struct place place = { thread->pid, thread->tid };
+	char name[32];
+	int error = release_call(chrome, thread);
+
+	snprintf(name, sizeof(name), "thread %d", thread->tid);
+	return error ? error : emit_metadata(chrome, "thread_name", place, "name", gt_json_text(name));
+}
+
+static int emit_lane(struct gt_chrome *chrome, const struct gt_stream *stream, unsigned lane)
+{
+	struct place place = { stream->device, stream->lanes[lane].tid };
+	char name[96];
+	int error;
+
+	if (lane)
+		snprintf(name, sizeof(name), "stream %" PRIu64 " lane %u (process %d, context %u)",
+			 stream->stream, lane + 1, stream->pid, stream->context);
+	else
+		snprintf(name, sizeof(name), "stream %" PRIu64 " (process %d, context %u)",
+			 stream->stream, stream->pid, stream->context);
+	error = emit_metadata(chrome, "thread_name", place, "name", gt_json_text(name));
+	if (!error)
+		error = emit_metadata(chrome, "thread_sort_index", place, "sort_index",
+				      json_object_new_int(place.tid));
+	return error;
+}
+
+static int emit_rows(struct gt_chrome *chrome)
+{
+	int error = 0;
+
+	for (struct gt_group *group = chrome->tracks->groups; group && !error; group = group->next)
+		error = emit_group(chrome, group);
+	for (struct gt_thread *thread = chrome->tracks->threads; thread && !error; thread = thread->next)
+		error = emit_thread(chrome, thread);
+	for (struct gt_stream *stream = chrome->tracks->streams; stream && !error; stream = stream->next)
+		for (unsigned lane = 0; lane < stream->lane_count && !error; lane++)
+			error = emit_lane(chrome, stream, lane);
+	return error;
+}
+
+static int write_device(struct gt_chrome *chrome, const struct gt_group *gpu)
+{
+	struct json_object *object = json_object_new_object();
+	int error = gt_json_set(object, "id", json_object_new_int(gpu->id));
+
+	if (!error)
+		error = gt_json_set(object, "name", gt_json_text(gpu->name));
+	return emit_unless(chrome, error, object);
+}
+
+int gt_chrome_finish(struct gt_chrome *chrome)
+{
+	static const char devices[] = "\n],\"deviceProperties\":[", end[] = "\n]}\n";
+	int error = emit_rows(chrome);
+
+	if (!error)
+		error = gt_output_write(chrome->output, devices, sizeof(devices) - 1);
+	chrome->separator = "\n";
+	for (struct gt_group *group = chrome->tracks->groups; group && !error; group = group->next)
+		if (group->is_gpu)
+			error = write_device(chrome, group);
+	return error ? error : gt_output_write(chrome->output, end, sizeof(end) - 1);
+}
+
+struct gt_chrome *gt_chrome_free(struct gt_chrome *chrome)
+{
+	if (!chrome)
+		return NULL;
+	gt_tracks_free(chrome->tracks);
+	gt_launches_free(chrome->launches);
+	free(chrome);
+	return NULL;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <gputrace/gputrace.h>
+#include <stdlib.h>
+
+#include "lib/export/chrome.h"
+#include "lib/export/output.h"
+#include "lib/util/error.h"
+
+struct gputrace_writer {
+	struct gt_output *output;
+	struct gt_chrome *chrome;
+	int error;	/* the first; later events would follow half a one */
+};
+
+static struct gputrace_writer *free_writer(struct gputrace_writer *writer)
+{
+	gt_chrome_free(writer->chrome);
+	if (writer->output)
+		gt_output_close(writer->output);
+	free(writer);
+	return NULL;
+}
+
+int gputrace_writer_open(struct gputrace_ctx *ctx, const char *path, int format,
+			 struct gputrace_writer **ret_writer)
+{
+	struct gputrace_writer *writer;
+	int error;
+
+	(void)ctx;	/* nothing to log and no default that applies */
+	if (!path || !ret_writer)
+		return gt_error(-EINVAL, "a writer needs a path and a place for its result");
+	if (format != GPUTRACE_FORMAT_CHROME_JSON)
+		return gt_error(-EINVAL, "no such trace format: %d", format);
+	writer = calloc(1, sizeof(*writer));
+	if (!writer)
+		return gt_error(-ENOMEM, "out of memory");
+	error = gt_output_open(path, &writer->output);
+	if (!error)
+		error = gt_chrome_new(writer->output, &writer->chrome);
+	if (error) {
+		free_writer(writer);
+		return error;
+	}
+	*ret_writer = writer;
+	return 0;
+}
+
+int gputrace_writer_add(struct gputrace_writer *writer, const struct gputrace_event *event)
+{
+	if (!writer || !event)
+		return gt_error(-EINVAL, "no writer or no event");
+	if (writer->error)
+		return gt_error(writer->error, "the trace is incomplete: an earlier event could not be written");
+	writer->error = gt_chrome_add(writer->chrome, event);
+	return writer->error;
+}
+
+int gputrace_writer_close(struct gputrace_writer *writer)
+{
+	int error, closing;
+
+	if (!writer)
+		return 0;
+	error = writer->error ? writer->error : gt_chrome_finish(writer->chrome);
+	closing = gt_output_close(writer->output);
+	writer->output = NULL;
+	free_writer(writer);
+	return error ? error : closing;
+}

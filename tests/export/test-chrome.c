@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Chrome JSON writer, fed with events made by hand and read back with json-c. */
+#include <check.h>
+#include <errno.h>
+#include <gputrace/gputrace.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/reader/event.h"
+#include "lib/util/error.h"
+
+#define PID 4711
+#define TID 4712
+
+static char path[] = "/tmp/gputrace-chrome-XXXXXX";
+static struct gputrace_writer *writer;
+static struct json_object *trace;
+
+/* Stands in for the reader's own, which has a table of functions. */
+const char *gputrace_event_get_arg_name(const struct gputrace_event *event, unsigned index)
+{
+	static const char *const names[] = { "f", "hStream" };
+
+	return index < event->arg_count && index < 2 ? names[index] : NULL;
+}
+
+static void set_up(void)
+{
+	int fd;
+
+	strcpy(path + sizeof(path) - 7, "XXXXXX");
+	fd = mkstemp(path);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	trace = NULL;
+	ck_assert_int_eq(gputrace_writer_open(NULL, path, GPUTRACE_FORMAT_CHROME_JSON, &writer), 0);
+}
+
+static void tear_down(void)
+{
+	json_object_put(trace);
+	unlink(path);
+}
+
+static void add(const struct gputrace_event *event)
+{
+	ck_assert_int_eq(gputrace_writer_add(writer, event), 0);
+}
+
+/* Close the writer and parse the file. */
+static void finish(void)
+{
+	ck_assert_int_eq(gputrace_writer_close(writer), 0);
+	trace = json_object_from_file(path);
+	ck_assert_msg(trace != NULL, "%s", json_util_get_last_err());
+}
+
+/* The n-th element with this phase and category (NULL: any); NULL past the last. */
+static struct json_object *element(const char *phase, const char *category, unsigned n)
+{
+	struct json_object *events = json_object_object_get(trace, "traceEvents");
+
+	for (size_t i = 0; i < json_object_array_length(events); i++) {
+		struct json_object *object = json_object_array_get_idx(events, i);
+		const char *cat = json_object_get_string(json_object_object_get(object, "cat"));
+
+		if (strcmp(json_object_get_string(json_object_object_get(object, "ph")), phase))
+			continue;
+		if (category && (!cat || strcmp(cat, category)))
+			continue;
+		if (!n--)
+			return object;
+	}
+	return NULL;
+}
+
+/* The member as it stands in the file. */
+static const char *text(struct json_object *object, const char *key)
+{
+	ck_assert_ptr_nonnull(object);
+	return json_object_get_string(json_object_object_get(object, key));
+}
+
+static const char *arg(struct json_object *object, const char *key)
+{
+	return text(json_object_object_get(object, "args"), key);
+}
+
+static struct gputrace_event call_event(uint64_t time, uint64_t end)
+{
+	return (struct gputrace_event){ .type = GPUTRACE_EVENT_API, .time = time, .end = end, .pid = PID,
+		.tid = TID, .name = "cuLaunchKernel", .args = { 81, 7 }, .arg_count = 2 };
+}
+
+static struct gputrace_event launch_event(uint64_t id, uint64_t time, uint64_t end)
+{
+	return (struct gputrace_event){ .type = GPUTRACE_EVENT_LAUNCH, .time = time, .end = end, .pid = PID,
+		.tid = TID, .name = "vecadd", .launch_id = id, .kernel_id = 1, .stream = 7 };
+}
+
+static struct gputrace_event kernel_event(uint64_t id, uint64_t time, uint64_t end)
+{
+	return (struct gputrace_event){ .type = GPUTRACE_EVENT_KERNEL, .time = time, .end = end, .pid = PID,
+		.time_error = 512, .name = "vecadd", .launch_id = id, .kernel_id = 1, .context = 2,
+		.device = 0, .stream = 7, .grid = { 40, 1, 1 }, .block = { 256, 1, 1 }, .shared_bytes = 1024 };
+}
+
+START_TEST(empty_trace_is_valid)
+{
+	finish();
+	ck_assert_str_eq(text(trace, "schemaVersion"), "1");
+	ck_assert_uint_eq(json_object_array_length(json_object_object_get(trace, "traceEvents")), 0);
+	ck_assert_uint_eq(json_object_array_length(json_object_object_get(trace, "deviceProperties")), 0);
+}
+END_TEST
+
+START_TEST(base_time_gives_the_time_of_day)
+{
+	struct timespec monotonic;
+	int64_t base, now;
+
+	finish();
+	clock_gettime(CLOCK_MONOTONIC, &monotonic);
+	base = json_object_get_int64(json_object_object_get(trace, "baseTimeNanoseconds"));
+	now = base / 1000000000 + monotonic.tv_sec;
+	ck_assert_int_le(labs(now - time(NULL)), 2);
+}
+END_TEST
+
+START_TEST(nanoseconds_survive)
+{
+	/* 400 days of uptime: as a double this would lose the last digits. */
+	struct gputrace_event call = call_event(34560000123456789, 34560000123458790);
+
+	call.name = "cuMemAlloc_v2";
+	add(&call);
+	finish();
+	ck_assert_str_eq(text(element("X", NULL, 0), "ts"), "34560000123456.789");
+	ck_assert_str_eq(text(element("X", NULL, 0), "dur"), "2.001");
+}
+END_TEST
+
+START_TEST(launch_inside_call)
+{
+	struct gputrace_event call = call_event(1000000, 1005000), launch = launch_event(31, 1001000, 1004000),
+			      kernel = kernel_event(31, 1010007, 1012345);
+	struct json_object *slice;
+
+	add(&call);
+	add(&launch);
+	add(&kernel);
+	finish();
+
+	slice = element("X", "cuda_driver", 0);
+	ck_assert_str_eq(text(slice, "name"), "cuLaunchKernel");
+	ck_assert_str_eq(text(slice, "pid"), "4711");
+	ck_assert_str_eq(text(slice, "tid"), "4712");
+	ck_assert_str_eq(text(slice, "ts"), "1000.000");
+	ck_assert_str_eq(text(slice, "dur"), "5.000");
+	ck_assert_str_eq(arg(slice, "f"), "81");
+	ck_assert_str_eq(arg(slice, "hStream"), "7");
+	ck_assert_str_eq(arg(slice, "result"), "0");
+	ck_assert_str_eq(arg(slice, "correlation"), "1");
+	ck_assert_str_eq(arg(slice, "launch"), "31");
+	ck_assert_str_eq(arg(slice, "kernel"), "vecadd");
+	ck_assert_ptr_null(element("X", "cuda_driver", 1));
+
+	slice = element("X", "kernel", 0);
+	ck_assert_str_eq(text(slice, "name"), "vecadd");
+	ck_assert_str_eq(text(slice, "pid"), "0");
+	ck_assert_str_eq(text(slice, "tid"), "7");
+	ck_assert_str_eq(text(slice, "ts"), "1010.007");
+	ck_assert_str_eq(text(slice, "dur"), "2.338");
+	ck_assert_str_eq(arg(slice, "device"), "0");
+	ck_assert_str_eq(arg(slice, "context"), "2");
+	ck_assert_str_eq(arg(slice, "stream"), "7");
+	ck_assert_str_eq(arg(slice, "correlation"), "1");
+	ck_assert_str_eq(arg(slice, "grid"), "[ 40, 1, 1 ]");
+	ck_assert_str_eq(arg(slice, "block"), "[ 256, 1, 1 ]");
+	ck_assert_str_eq(arg(slice, "shared memory"), "1024");
+	ck_assert_str_eq(arg(slice, "est. error ns"), "512");
+
+	ck_assert_str_eq(text(element("s", "ac2g", 0), "id"), "1");
+	ck_assert_str_eq(text(element("s", "ac2g", 0), "ts"), "1001.000");
+	ck_assert_str_eq(text(element("s", "ac2g", 0), "tid"), "4712");
+	ck_assert_str_eq(text(element("f", "ac2g", 0), "id"), "1");
+	ck_assert_str_eq(text(element("f", "ac2g", 0), "bp"), "e");
+	ck_assert_str_eq(text(element("f", "ac2g", 0), "ts"), "1010.007");
+	ck_assert_str_eq(text(element("f", "ac2g", 0), "pid"), "0");
+	ck_assert_ptr_null(element("s", "ac2g", 1));
+	ck_assert_ptr_null(element("f", "ac2g", 1));
+}
+END_TEST
+
+START_TEST(launch_without_call_is_a_slice)
+{
+	struct gputrace_event launch = launch_event(1, 2000, 3000), kernel = kernel_event(1, 4000, 5000);
+
+	launch.result = 719;
+	add(&launch);
+	add(&kernel);
+	finish();
+	ck_assert_str_eq(text(element("X", "cuda_driver", 0), "name"), "launch");
+	ck_assert_str_eq(text(element("X", "cuda_driver", 0), "ts"), "2.000");
+	ck_assert_str_eq(arg(element("X", "cuda_driver", 0), "kernel"), "vecadd");
+	ck_assert_str_eq(arg(element("X", "cuda_driver", 0), "result"), "719");
+	ck_assert_str_eq(text(element("s", "ac2g", 0), "ts"), "2.000");
+}
+END_TEST
+
+START_TEST(call_of_another_time_is_not_taken)
+{
+	struct gputrace_event call = call_event(1000, 2000), launch = launch_event(1, 1500, 2001);
+
+	add(&call);
+	add(&launch);
+	finish();
+	ck_assert_ptr_null(arg(element("X", "cuda_driver", 1), "correlation"));
+	ck_assert_str_eq(text(element("X", "cuda_driver", 1), "name"), "cuLaunchKernel");
+	ck_assert_str_eq(text(element("X", "cuda_driver", 0), "name"), "launch");
+}
+END_TEST
+
+START_TEST(call_of_another_thread_is_not_taken)
+{
+	struct gputrace_event call = call_event(1000, 9000), launch = launch_event(1, 2000, 3000);
+
+	launch.tid = TID + 1;
+	add(&call);
+	add(&launch);
+	finish();
+	ck_assert_str_eq(text(element("X", "cuda_driver", 0), "name"), "launch");
+	ck_assert_str_eq(text(element("X", "cuda_driver", 1), "name"), "cuLaunchKernel");
+	ck_assert_ptr_null(arg(element("X", "cuda_driver", 1), "correlation"));
+}
+END_TEST
+
+START_TEST(replayed_kernel_has_one_arrow)
+{
+	struct gputrace_event launch = launch_event(5, 1000, 2000), kernel = kernel_event(5, 3000, 4000);
+
+	add(&launch);
+	add(&kernel);
+	kernel.time = 5000;
+	kernel.end = 6000;
+	add(&kernel);
+	finish();
+	ck_assert_ptr_nonnull(element("X", "kernel", 1));
+	ck_assert_str_eq(arg(element("X", "kernel", 1), "correlation"), "1");
+	ck_assert_ptr_null(element("s", "ac2g", 1));
+	ck_assert_ptr_null(element("f", "ac2g", 1));
+}
+END_TEST
+
+START_TEST(kernel_without_launch_has_no_arrow)
+{
+	struct gputrace_event kernel = kernel_event(5, 3000, 4000);
+
+	add(&kernel);
+	finish();
+	ck_assert_ptr_nonnull(element("X", "kernel", 0));
+	ck_assert_ptr_null(arg(element("X", "kernel", 0), "correlation"));
+	ck_assert_ptr_null(element("f", "ac2g", 0));
+}
+END_TEST
+
+START_TEST(overlapping_kernels_get_lanes)
+{
+	struct gputrace_event kernel = kernel_event(1, 1000, 5000);
+
+	add(&kernel);
+	kernel.time = 4999;
+	kernel.end = 6000;
+	add(&kernel);
+	kernel.time = 5000;
+	kernel.end = 7000;
+	add(&kernel);
+	finish();
+	ck_assert_str_eq(text(element("X", "kernel", 0), "tid"), "7");
+	ck_assert_str_eq(text(element("X", "kernel", 1), "tid"), "1048576");
+	ck_assert_str_eq(text(element("X", "kernel", 2), "tid"), "7");
+}
+END_TEST
+
+START_TEST(equal_streams_of_two_programs_are_two_rows)
+{
+	struct gputrace_event launch = launch_event(1, 500, 600), kernel = kernel_event(1, 1000, 2000);
+
+	add(&launch);
+	launch.pid = PID + 100;
+	add(&launch);
+	add(&kernel);
+	kernel.pid = PID + 100;
+	add(&kernel);
+	finish();
+	ck_assert_str_eq(text(element("X", "kernel", 0), "tid"), "7");
+	ck_assert_str_eq(text(element("X", "kernel", 1), "tid"), "1048576");
+	ck_assert_str_eq(text(element("f", "ac2g", 0), "id"), "1");
+	ck_assert_str_eq(text(element("f", "ac2g", 1), "id"), "2");
+	ck_assert_str_eq(text(element("s", "ac2g", 1), "pid"), "4811");
+}
+END_TEST
+
+START_TEST(rows_have_names)
+{
+	struct gputrace_event process = { .type = GPUTRACE_EVENT_PROCESS, .pid = PID, .name = "vecadd" },
+			      context = { .type = GPUTRACE_EVENT_CONTEXT, .pid = PID, .name = "NVIDIA H200" },
+			      call = call_event(1, 2), kernel = kernel_event(1, 3, 4);
+	unsigned found = 0;
+	struct json_object *object;
+
+	add(&process);
+	add(&context);
+	add(&call);
+	add(&kernel);
+	finish();
+	for (unsigned i = 0; (object = element("M", NULL, i)); i++) {
+		const char *what = text(object, "name"), *pid = text(object, "pid"), *tid = text(object, "tid");
+
+		if (!strcmp(what, "process_name") && !strcmp(pid, "4711"))
+			found += !strcmp(arg(object, "name"), "vecadd");
+		if (!strcmp(what, "process_name") && !strcmp(pid, "0"))
+			found += !strcmp(arg(object, "name"), "GPU 0: NVIDIA H200");
+		if (!strcmp(what, "thread_name") && !strcmp(tid, "4712"))
+			found += !strcmp(arg(object, "name"), "thread 4712");
+		if (!strcmp(what, "thread_name") && !strcmp(tid, "7"))
+			found += !strcmp(arg(object, "name"), "stream 7 (process 4711, context 2)");
+	}
+	ck_assert_uint_eq(found, 4);
+	object = json_object_array_get_idx(json_object_object_get(trace, "deviceProperties"), 0);
+	ck_assert_str_eq(text(object, "id"), "0");
+	ck_assert_str_eq(text(object, "name"), "NVIDIA H200");
+}
+END_TEST
+
+START_TEST(losses_notes_and_prints_are_instants)
+{
+	struct gputrace_event lost = { .type = GPUTRACE_EVENT_LOST, .time = 1500, .count = 12, .name = "timeline" },
+			      note = { .type = GPUTRACE_EVENT_NOTE, .time = 2500, .text = "no permission" },
+			      print = { .type = GPUTRACE_EVENT_PRINT, .time = 3500, .pid = PID, .text = "x=3" },
+			      data = { .type = GPUTRACE_EVENT_DATA, .time = 4500, .pid = PID, .name = "events",
+				       .data = "\x01\xff", .data_size = 2 };
+
+	add(&lost);
+	add(&note);
+	add(&print);
+	add(&data);
+	finish();
+	ck_assert_str_eq(text(element("i", "lost", 0), "name"), "12 records lost");
+	ck_assert_str_eq(text(element("i", "lost", 0), "s"), "g");
+	ck_assert_str_eq(arg(element("i", "lost", 0), "count"), "12");
+	ck_assert_str_eq(arg(element("i", "lost", 0), "where"), "timeline");
+	ck_assert_str_eq(text(element("i", "note", 0), "name"), "no permission");
+	ck_assert_str_eq(text(element("i", "gpu_program", 0), "name"), "x=3");
+	ck_assert_str_eq(arg(element("i", "gpu_program", 1), "bytes"), "2");
+	ck_assert_str_eq(arg(element("i", "gpu_program", 1), "data"), "01ff");
+}
+END_TEST
+
+START_TEST(hostile_names)
+{
+	struct gputrace_event kernel = kernel_event(1, 1000, 2000);
+
+	kernel.name = "a\xff\"\\\n\x01</script>\xed\xa0\x80";
+	add(&kernel);
+	finish();
+	ck_assert_str_eq(text(element("X", "kernel", 0), "name"),
+			 "a\xef\xbf\xbd\"\\\n\x01</script>\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+}
+END_TEST
+
+START_TEST(reversed_and_nameless)
+{
+	struct gputrace_event call = { .type = GPUTRACE_EVENT_API, .time = 5000, .end = 4000, .pid = PID };
+
+	add(&call);
+	finish();
+	ck_assert_str_eq(text(element("X", NULL, 0), "dur"), "0.000");
+	ck_assert_str_eq(text(element("X", NULL, 0), "name"), "");
+}
+END_TEST
+
+/* Seventy thousand launches that never run, more than are remembered, must not hide one that does. */
+START_TEST(many_unprobed_launches)
+{
+	struct gputrace_event launch, kernel = kernel_event(70000, 300000000, 300001000);
+
+	for (uint64_t i = 1; i <= 70000; i++) {
+		launch = launch_event(i, i * 1000, i * 1000 + 500);
+		add(&launch);
+	}
+	add(&kernel);
+	finish();
+	ck_assert_str_eq(text(element("f", "ac2g", 0), "id"), "70000");
+}
+END_TEST
+
+START_TEST(full_disk)
+{
+	struct gputrace_writer *full;
+	struct gputrace_event launch;
+	int error = 0;
+
+	ck_assert_int_eq(gputrace_writer_open(NULL, "/dev/full", GPUTRACE_FORMAT_CHROME_JSON, &full), 0);
+	for (uint64_t i = 1; i <= 1000 && !error; i++) {
+		launch = launch_event(i, i * 1000, i * 1000 + 500);
+		error = gputrace_writer_add(full, &launch);
+	}
+	ck_assert_int_eq(error, -ENOSPC);
+	ck_assert_ptr_nonnull(strstr(gt_error_text(), "/dev/full"));
+	ck_assert_int_eq(gputrace_writer_add(full, &launch), -ENOSPC);
+	ck_assert_int_eq(gputrace_writer_close(full), -ENOSPC);
+	finish();
+}
+END_TEST
+
+START_TEST(full_disk_at_close)
+{
+	struct gputrace_writer *full;
+
+	ck_assert_int_eq(gputrace_writer_open(NULL, "/dev/full", GPUTRACE_FORMAT_CHROME_JSON, &full), 0);
+	ck_assert_int_eq(gputrace_writer_close(full), -ENOSPC);
+	finish();
+}
+END_TEST
+
+START_TEST(bad_arguments)
+{
+	struct gputrace_writer *none = NULL;
+
+	ck_assert_int_eq(gputrace_writer_open(NULL, "/nonexistent/file", GPUTRACE_FORMAT_CHROME_JSON, &none),
+			 -ENOENT);
+	ck_assert_ptr_nonnull(strstr(gt_error_text(), "/nonexistent/file"));
+	ck_assert_int_eq(gputrace_writer_open(NULL, path, 99, &none), -EINVAL);
+	ck_assert_int_eq(gputrace_writer_open(NULL, NULL, GPUTRACE_FORMAT_CHROME_JSON, &none), -EINVAL);
+	ck_assert_ptr_null(none);
+	ck_assert_int_eq(gputrace_writer_close(NULL), 0);
+	finish();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("chrome");
+	TCase *group = tcase_create("chrome");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(group, set_up, tear_down);
+	tcase_set_timeout(group, 60);
+	tcase_add_test(group, empty_trace_is_valid);
+	tcase_add_test(group, base_time_gives_the_time_of_day);
+	tcase_add_test(group, nanoseconds_survive);
+	tcase_add_test(group, launch_inside_call);
+	tcase_add_test(group, launch_without_call_is_a_slice);
+	tcase_add_test(group, call_of_another_time_is_not_taken);
+	tcase_add_test(group, call_of_another_thread_is_not_taken);
+	tcase_add_test(group, replayed_kernel_has_one_arrow);
+	tcase_add_test(group, kernel_without_launch_has_no_arrow);
+	tcase_add_test(group, overlapping_kernels_get_lanes);
+	tcase_add_test(group, equal_streams_of_two_programs_are_two_rows);
+	tcase_add_test(group, rows_have_names);
+	tcase_add_test(group, losses_notes_and_prints_are_instants);
+	tcase_add_test(group, hostile_names);
+	tcase_add_test(group, reversed_and_nameless);
+	tcase_add_test(group, many_unprobed_launches);
+	tcase_add_test(group, full_disk);
+	tcase_add_test(group, full_disk_at_close);
+	tcase_add_test(group, bad_arguments);
+	suite_add_tcase(suite, group);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
