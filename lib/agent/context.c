@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/agent/context.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/service.h"
+#include "lib/agent/table.h"
+
+/* Setting up, copying out and letting go happen under this lock; launches only read. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gt_context contexts[GT_CONTEXTS_MAX];
+static unsigned context_count;
+static struct gt_table *context_by_handle;
+
+static struct gt_host_arena *area_of(const struct gt_context *context)
+{
+	return (void *)(gt_session.base + gt_session.areas + context->index * gt_session.area_size);
+}
+
+static uint64_t dev_total(void)
+{
+	return gt_session.slots + (uint64_t)GT_SLOTS * sizeof(struct gt_slot);
+}
+
+static bool set_up_device_arena(struct gt_context *context)
+{
+	if (gt_cu.cuMemAlloc_v2(&context->dev, dev_total()))
+		return false;
+	return !gt_cu.cuStreamCreate(&context->stream, CU_STREAM_NON_BLOCKING) &&
+	       !gt_cu.cuMemsetD8Async(context->dev, 0, dev_total(), context->stream) &&
+	       !gt_cu.cuMemcpyHtoDAsync_v2(context->dev, gt_session.base + gt_session.dev_template,
+					   gt_session.dev_size, context->stream) &&
+	       !gt_cu.cuStreamSynchronize(context->stream);
+}
+
+static bool set_up_host_arena(struct gt_context *context)
+{
+	struct gt_host_arena *area = area_of(context);
+
+	return !gt_cu.cuMemHostRegister_v2(area, gt_session.host_size,
+					   CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) &&
+	       !gt_cu.cuMemHostGetDevicePointer_v2(&context->host, area, 0);
+}
+
+static int attribute(CUdevice device, CUdevice_attribute which)
+{
+	int value = 0;
+
+	gt_cu.cuDeviceGetAttribute(&value, which, device);
+	return value;
+}
+
+static void announce(const struct gt_context *context)
+{
+	struct gt_rec_context record = { .context = context->index, .device = context->device };
+	CUdevice device = context->device;
+	CUuuid uuid = { { 0 } };
+
+	if (gt_cu.cuDeviceGetUuid_v2)
+		gt_cu.cuDeviceGetUuid_v2(&uuid, device);
+	memcpy(record.uuid, uuid.bytes, sizeof(record.uuid));
+	record.arch = (uint32_t)(attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+				 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+	record.sm_count = (uint32_t)attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+	record.pci_domain = (uint32_t)attribute(device, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
+	record.pci_bus = (uint32_t)attribute(device, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
+	record.pci_device = (uint32_t)attribute(device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
+	gt_cu.cuDeviceGetName(record.name, (int)sizeof(record.name) - 1, device);
+	gt_emit(GT_REC_CONTEXT, &record, sizeof(record));
+}
+
+/* A launch may be what brings us here, in the middle of a stream capture, where allocating is forbidden unless relaxed. */
+static void set_up(struct gt_context *context)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+	gt_cu.cuCtxGetDevice(&context->device);
+	context->usable = set_up_device_arena(context) && set_up_host_arena(context);
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+	announce(context);
+	if (!context->usable) {
+		gt_note(4, "no memory for probes on device %d: its kernels run without them",
+			context->device);
+		return;
+	}
+	context->stamping = gt_session.flags & GT_CONFIG_STAMP;
+	/* Pairs with the reader's acquire. */
+	__atomic_store_n(&area_of(context)->device, context->device, __ATOMIC_RELAXED);
+	__atomic_store_n(&area_of(context)->state, GT_CONTEXT_LIVE, __ATOMIC_RELEASE);
+	gt_service_start();
+}
+
+static struct gt_context *open_context(CUcontext handle)
+{
+	struct gt_context *context;
+
+	pthread_mutex_lock(&lock);
+	context = gt_table_get(&context_by_handle, handle);
+	if (!context && context_count < gt_session.contexts) {
+		context = &contexts[context_count];
+		context->handle = handle;
+		context->index = context_count++;
+		set_up(context);
+		if (gt_table_set(&context_by_handle, handle, context))
+			context = NULL;
+	} else if (!context && context_count == gt_session.contexts) {
+		context_count++;	/* say it once */
+		gt_note(4, "more than %u CUDA contexts: kernels of further ones run without probes",
+			gt_session.contexts);
+	}
+	pthread_mutex_unlock(&lock);
+	return context;
+}
+
+struct gt_context *gt_context_current(void)
+{
+	struct gt_context *context;
+	CUcontext handle = NULL;
+
+	if (gt_cu.cuCtxGetCurrent(&handle) || !handle)
+		return NULL;
+	context = gt_table_get(&context_by_handle, handle);
+	if (!context && atomic_load_explicit(&gt_active, memory_order_relaxed))
+		context = open_context(handle);
+	return context && context->usable ? context : NULL;
+}
+
+/* Under the lock, with the context current. */
+static void copy_out(struct gt_context *context)
+{
+	struct gt_host_arena *area = area_of(context);
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUresult result;
+
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+	result = gt_cu.cuMemcpyDtoHAsync_v2((uint8_t *)area + gt_session.snapshot, context->dev,
+					    gt_session.dev_size, context->stream);
+	if (!result)
+		result = gt_cu.cuStreamSynchronize(context->stream);
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+	/* Pairs with the controller's acquire after it was told. */
+	if (!result)
+		__atomic_fetch_add(&area->snapshot, 1, __ATOMIC_RELEASE);
+}
+
+static void with_context(struct gt_context *context, void (*fn)(struct gt_context *context))
+{
+	CUcontext popped;
+
+	if (!context->usable || gt_cu.cuCtxPushCurrent_v2(context->handle))
+		return;
+	fn(context);
+	gt_cu.cuCtxPopCurrent_v2(&popped);
+}
+
+void gt_contexts_flush(void)
+{
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < context_count && i < gt_session.contexts; i++)
+		with_context(&contexts[i], copy_out);
+	pthread_mutex_unlock(&lock);
+}
+
+void gt_context_flush(CUcontext handle)
+{
+	struct gt_context *context;
+
+	pthread_mutex_lock(&lock);
+	context = gt_table_get(&context_by_handle, handle);
+	if (context)
+		with_context(context, copy_out);
+	pthread_mutex_unlock(&lock);
+}
+
+void gt_context_forget(CUcontext handle)
+{
+	struct gt_context *context;
+
+	pthread_mutex_lock(&lock);
+	context = gt_table_get(&context_by_handle, handle);
+	if (context) {
+		context->usable = false;
+		gt_table_set(&context_by_handle, handle, NULL);
+		/* Pairs with the reader's acquire. */
+		__atomic_store_n(&area_of(context)->state, GT_CONTEXT_GONE, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- clock records, for GPUs whose timer the controller cannot read by itself ---- */
+
+static const char stamp_ptx[] =
+	".version 6.3\n.target sm_75\n.address_size 64\n"
+	".visible .entry stamp(.param .u64 to)\n{\n"
+	"\t.reg .b64 %rd<3>;\n"
+	"\tld.param.u64 %rd1, [to];\n"
+	"\tmov.u64 %rd2, %globaltimer;\n"
+	"\tst.volatile.global.u64 [%rd1], %rd2;\n"
+	"\tret;\n}\n";
+
+/* Far longer than a launch on an idle GPU takes; a busy one gets another chance later. */
+#define STAMP_PATIENCE_NS 20000000
+
+static bool load_stamp(struct gt_context *context)
+{
+	if (context->stamp)
+		return true;
+	return !gt_cu.cuModuleLoadData(&context->stamp_module, stamp_ptx) &&
+	       !gt_cu.cuModuleGetFunction(&context->stamp, context->stamp_module, "stamp");
+}
+
+static void stamp(struct gt_context *context)
+{
+	struct gt_host_arena *area = area_of(context);
+	CUdeviceptr to = context->host + offsetof(struct gt_host_arena, stamp);
+	struct gt_rec_clock record = { .context = context->index };
+	void *params[] = { &to };
+
+	if (context->stamp_pending) {
+		if (gt_cu.cuStreamQuery(context->stream) == CUDA_ERROR_NOT_READY)
+			return;
+		context->stamp_pending = false;
+	}
+	if (!load_stamp(context)) {
+		context->stamping = false;
+		return;
+	}
+	__atomic_store_n(&area->stamp, 0, __ATOMIC_SEQ_CST);
+	record.before = gt_now();
+	if (gt_cu.cuLaunchKernel(context->stamp, 1, 1, 1, 1, 1, 1, 0, context->stream, params, NULL))
+		return;
+	do {
+		record.gpu = __atomic_load_n(&area->stamp, __ATOMIC_ACQUIRE);
+		record.after = gt_now();
+	} while (!record.gpu && record.after - record.before < STAMP_PATIENCE_NS);
+	context->stamp_pending = !record.gpu;
+	if (record.gpu)
+		gt_emit(GT_REC_CLOCK, &record, sizeof(record));
+}
+
+void gt_contexts_stamp(void)
+{
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < context_count && i < gt_session.contexts; i++) {
+		if (contexts[i].stamping)
+			with_context(&contexts[i], stamp);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void gt_context_start_stamps(unsigned index)
+{
+	pthread_mutex_lock(&lock);
+	if (index < context_count && index < gt_session.contexts)
+		contexts[index].stamping = true;
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver's launch functions. */
+#include <alloca.h>
+#include <errno.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/hook/hooks.h"
+#include "lib/agent/launch/launch.h"
+
+#define ROOM(kernel) \
+	((void *)(((uintptr_t)alloca(gt_launch_room(kernel) + 16) + 15) & ~(uintptr_t)15))
+
+typedef CUresult launch_fn(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int,
+			   unsigned int, unsigned int, unsigned int, CUstream, void **, void **);
+
+static CUresult launch(launch_fn *driver, bool per_thread, CUfunction f,
+		       unsigned int gx, unsigned int gy, unsigned int gz,
+		       unsigned int bx, unsigned int by, unsigned int bz,
+		       unsigned int shared, CUstream stream, void **params, void **extra)
+{
+	int saved = errno;
+	struct gt_launch l;
+	CUresult result;
+
+	if (!gt_enter()) {
+		result = driver(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+		gt_leave();
+		return result;
+	}
+	gt_launch_begin(&l, f, (unsigned int[]){ gx, gy, gz }, (unsigned int[]){ bx, by, bz },
+			shared, params, extra);
+	gt_launch_extend(&l, ROOM(l.kernel));
+	gt_launch_stream(&l, stream, per_thread);
+	errno = saved;
+	result = driver(f, gx, gy, gz, bx, by, bz, shared, stream, l.params, l.extra);
+	saved = errno;
+	gt_launch_end(&l, result);
+	gt_leave();
+	errno = saved;
+	return result;
+}
+
+static CUresult hook_cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
+				    unsigned int bx, unsigned int by, unsigned int bz,
+				    unsigned int shared, CUstream stream, void **params, void **extra)
+{
+	return launch(gt_cu.cuLaunchKernel, false, f, gx, gy, gz, bx, by, bz, shared, stream,
+		      params, extra);
+}
+
+static CUresult hook_cuLaunchKernel_ptsz(CUfunction f, unsigned int gx, unsigned int gy,
+					 unsigned int gz, unsigned int bx, unsigned int by,
+					 unsigned int bz, unsigned int shared, CUstream stream,
+					 void **params, void **extra)
+{
+	return launch(gt_cu.cuLaunchKernel_ptsz, true, f, gx, gy, gz, bx, by, bz, shared, stream,
+		      params, extra);
+}
+
+static CUresult launch_ex(CUresult (*driver)(const CUlaunchConfig *, CUfunction, void **, void **),
+			  bool per_thread, const CUlaunchConfig *config, CUfunction f,
+			  void **params, void **extra)
+{
+	int saved = errno;
+	struct gt_launch l;
+	CUresult result;
+
+	if (!gt_enter() || !config) {
+		result = driver(config, f, params, extra);
+		gt_leave();
+		return result;
+	}
+	gt_launch_begin(&l, f,
+			(unsigned int[]){ config->gridDimX, config->gridDimY, config->gridDimZ },
+			(unsigned int[]){ config->blockDimX, config->blockDimY, config->blockDimZ },
+			config->sharedMemBytes, params, extra);
+	gt_launch_extend(&l, ROOM(l.kernel));
+	gt_launch_stream(&l, config->hStream, per_thread);
+	errno = saved;
+	result = driver(config, f, l.params, l.extra);
+	saved = errno;
+	gt_launch_end(&l, result);
+	gt_leave();
+	errno = saved;
+	return result;
+}
+
+static CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params,
+				      void **extra)
+{
+	return launch_ex(gt_cu.cuLaunchKernelEx, false, config, f, params, extra);
+}
+
+static CUresult hook_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **params,
+					   void **extra)
+{
+	return launch_ex(gt_cu.cuLaunchKernelEx_ptsz, true, config, f, params, extra);
+}
+
+typedef CUresult cooperative_fn(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int,
+				unsigned int, unsigned int, unsigned int, CUstream, void **);
+
+static CUresult launch_cooperative(cooperative_fn *driver, bool per_thread, CUfunction f,
+				   unsigned int gx, unsigned int gy, unsigned int gz,
+				   unsigned int bx, unsigned int by, unsigned int bz,
+				   unsigned int shared, CUstream stream, void **params)
+{
+	int saved = errno;
+	struct gt_launch l;
+	CUresult result;
+
+	if (!gt_enter()) {
+		result = driver(f, gx, gy, gz, bx, by, bz, shared, stream, params);
+		gt_leave();
+		return result;
+	}
+	gt_launch_begin(&l, f, (unsigned int[]){ gx, gy, gz }, (unsigned int[]){ bx, by, bz },
+			shared, params, NULL);
+	l.record.flags |= GT_LAUNCH_COOPERATIVE;
+	gt_launch_extend(&l, ROOM(l.kernel));
+	gt_launch_stream(&l, stream, per_thread);
+	errno = saved;
+	result = driver(f, gx, gy, gz, bx, by, bz, shared, stream, l.params);
+	saved = errno;
+	gt_launch_end(&l, result);
+	gt_leave();
+	errno = saved;
+	return result;
+}
+
+static CUresult hook_cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, unsigned int gy,
+					       unsigned int gz, unsigned int bx, unsigned int by,
+					       unsigned int bz, unsigned int shared, CUstream stream,
+					       void **params)
+{
+	return launch_cooperative(gt_cu.cuLaunchCooperativeKernel, false, f, gx, gy, gz, bx, by, bz,
+				  shared, stream, params);
+}
+
+static CUresult hook_cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gx, unsigned int gy,
+						    unsigned int gz, unsigned int bx, unsigned int by,
+						    unsigned int bz, unsigned int shared,
+						    CUstream stream, void **params)
+{
+	return launch_cooperative(gt_cu.cuLaunchCooperativeKernel_ptsz, true, f, gx, gy, gz, bx, by,
+				  bz, shared, stream, params);
+}
+
+const struct gt_hook gt_launch_hooks[] = {
+	GT_HOOK(cuLaunchKernel, true),
+	GT_HOOK(cuLaunchKernel_ptsz, true),
+	GT_HOOK(cuLaunchKernelEx, true),
+	GT_HOOK(cuLaunchKernelEx_ptsz, true),
+	GT_HOOK(cuLaunchCooperativeKernel, true),
+	GT_HOOK(cuLaunchCooperativeKernel_ptsz, true),
+	{ 0 },
+};

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/agent/launch/launch.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/context.h"
+
+static _Atomic uint64_t next_launch = 1;
+
+static uint32_t thread_id(void)
+{
+	static _Thread_local uint32_t tid __attribute__((tls_model("initial-exec")));
+
+	if (!tid)
+		tid = (uint32_t)syscall(SYS_gettid);
+	return tid;
+}
+
+size_t gt_launch_room(const struct gt_kernel *kernel)
+{
+	size_t list, buffer;
+
+	if (!kernel || !kernel->probed)
+		return 16;
+	list = (kernel->param_count + 1) * sizeof(void *);
+	buffer = kernel->hidden_offset + sizeof(struct gt_launch_param);
+	return (list > buffer ? list : buffer) + 16;
+}
+
+void gt_launch_begin(struct gt_launch *launch, const void *function,
+		     const unsigned int grid[3], const unsigned int block[3],
+		     unsigned int shared_bytes, void **params, void **extra)
+{
+	bool active = atomic_load_explicit(&gt_active, memory_order_relaxed);
+	struct gt_context *context = active ? gt_context_current() : NULL;
+
+	memset(launch, 0, sizeof(*launch));
+	launch->kernel = gt_function_find(function);
+	launch->params = params;
+	launch->extra = extra;
+	if (!active)
+		return;		/* a probed kernel gets zeros: everything off */
+	launch->record.launch = atomic_fetch_add_explicit(&next_launch, 1, memory_order_relaxed);
+	launch->record.tid = thread_id();
+	launch->record.kernel = launch->kernel ? launch->kernel->id : 0;
+	launch->record.context = context ? context->index : GT_CONTEXTS_MAX;
+	launch->record.shared_bytes = shared_bytes;
+	for (int i = 0; i < 3; i++) {
+		launch->record.grid[i] = grid[i];
+		launch->record.block[i] = block[i];
+	}
+	if (launch->kernel && launch->kernel->probed && context) {
+		uint64_t on = __atomic_load_n(&gt_session.shm->switches, __ATOMIC_RELAXED);
+
+		launch->record.flags |= GT_LAUNCH_PROBED;
+		launch->hidden.launch = (launch->record.launch & GT_LAUNCH_ID_MASK) |
+					on << GT_LAUNCH_ID_BITS;
+		launch->hidden.dev = context->dev;
+		launch->hidden.host = context->host;
+	}
+	launch->record.enter = gt_now();
+}
+
+/* The program passes one buffer: pass a longer copy with the hidden parameter at its end. */
+static void extend_buffer(struct gt_launch *launch, void *room)
+{
+	const void *buffer = NULL;
+	size_t size = 0;
+
+	for (void **key = launch->extra; *key != CU_LAUNCH_PARAM_END; key += 2) {
+		if (*key == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			buffer = key[1];
+		else if (*key == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			size = *(const size_t *)key[1];
+		else
+			return;	/* a key that we do not know: let the driver judge */
+	}
+	if (size > launch->kernel->hidden_offset)
+		size = launch->kernel->hidden_offset;
+	memset(room, 0, launch->kernel->hidden_offset);
+	if (buffer)
+		memcpy(room, buffer, size);
+	memcpy((uint8_t *)room + launch->kernel->hidden_offset, &launch->hidden, sizeof(launch->hidden));
+	launch->buffer_size = launch->kernel->hidden_offset + sizeof(launch->hidden);
+	launch->new_extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
+	launch->new_extra[1] = room;
+	launch->new_extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
+	launch->new_extra[3] = &launch->buffer_size;
+	launch->new_extra[4] = CU_LAUNCH_PARAM_END;
+	launch->extra = launch->new_extra;
+}
+
+void gt_launch_extend(struct gt_launch *launch, void *room)
+{
+	void **list = room;
+	uint32_t count;
+
+	if (!launch->kernel || !launch->kernel->probed)
+		return;
+	if (launch->extra && !launch->params) {
+		extend_buffer(launch, room);
+		return;
+	}
+	count = launch->kernel->param_count;
+	if (!launch->params && count)
+		return;		/* the program's mistake, the driver's to report */
+	for (uint32_t i = 0; i < count; i++)
+		list[i] = launch->params[i];
+	list[count] = &launch->hidden;
+	launch->params = list;
+}
+
+void gt_launch_end(struct gt_launch *launch, CUresult result)
+{
+	if (!launch->record.enter)
+		return;
+	launch->record.leave = gt_now();
+	launch->record.result = (int32_t)result;
+	__atomic_fetch_add(&gt_session.shm->launches, 1, __ATOMIC_RELAXED);
+	gt_emit(GT_REC_LAUNCH, &launch->record, sizeof(launch->record));
+}
+
+void gt_launch_stream(struct gt_launch *launch, CUstream stream, bool per_thread)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	unsigned long long id = 0;
+
+	if (!launch->record.enter)
+		return;
+	if (!stream && per_thread)
+		stream = CU_STREAM_PER_THREAD;
+	if (!stream || stream == CU_STREAM_LEGACY)
+		return;		/* id 0; never captures */
+	if (!gt_cu.cuStreamGetId || gt_cu.cuStreamGetId(stream, &id))
+		id = (unsigned long long)(uintptr_t)stream;
+	launch->record.stream = id;
+	if (!gt_cu.cuStreamIsCapturing(stream, &status) && status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
+		launch->record.flags |= GT_LAUNCH_CAPTURED;
+}

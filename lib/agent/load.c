@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver's functions that load code, name kernels and end contexts. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/context.h"
+#include "lib/agent/hook/hooks.h"
+#include "lib/agent/module.h"
+
+/* Is there a reason to look at images at all? */
+static bool curious(void)
+{
+	return atomic_load_explicit(&gt_active, memory_order_relaxed) &&
+	       (gt_session.probe_count || gt_session.flags & GT_CONFIG_LIST);
+}
+
+/*
+ * Every load hook is the same: have the image looked at, give the driver the
+ * replacement if there is one, and the original when there is none or the driver
+ * will not have it.  CALL_NEW loads `use`, CALL_OLD is what the program asked for.
+ */
+#define LOAD(handle, code, CALL_NEW, CALL_OLD) \
+	int saved = errno; \
+	struct gt_module *module = NULL; \
+	const void *use = NULL; \
+	CUresult result; \
+	\
+	if (!gt_enter() || !handle || !(code) || !curious()) { \
+		result = CALL_OLD; \
+		gt_leave(); \
+		return result; \
+	} \
+	gt_context_current();	/* now rather than at a launch, which may be captured */ \
+	module = gt_module_get(code); \
+	use = module ? module->replacement : NULL; \
+	errno = saved; \
+	result = CUDA_ERROR_INVALID_IMAGE; \
+	if (use) { \
+		result = CALL_NEW; \
+		if (result) \
+			gt_module_give_up(module, result); \
+	} \
+	if (result) \
+		result = CALL_OLD; \
+	saved = errno; \
+	if (module && !result) \
+		gt_module_loaded(*handle, module); \
+	else if (module) \
+		gt_module_put(module); \
+	gt_leave(); \
+	errno = saved; \
+	return result
+
+static CUresult hook_cuModuleLoadData(CUmodule *handle, const void *image)
+{
+	LOAD(handle, image, gt_cu.cuModuleLoadData(handle, use), gt_cu.cuModuleLoadData(handle, image));
+}
+
+static CUresult hook_cuModuleLoadDataEx(CUmodule *handle, const void *image, unsigned int count,
+					CUjit_option *options, void **values)
+{
+	LOAD(handle, image, gt_cu.cuModuleLoadDataEx(handle, use, count, options, values),
+	     gt_cu.cuModuleLoadDataEx(handle, image, count, options, values));
+}
+
+static CUresult hook_cuModuleLoadFatBinary(CUmodule *handle, const void *image)
+{
+	LOAD(handle, image, gt_cu.cuModuleLoadData(handle, use),
+	     gt_cu.cuModuleLoadFatBinary(handle, image));
+}
+
+static CUresult hook_cuLibraryLoadData(CUlibrary *handle, const void *image, CUjit_option *options,
+				       void **values, unsigned int count,
+				       CUlibraryOption *library_options, void **library_values,
+				       unsigned int library_count)
+{
+	LOAD(handle, image,
+	     gt_cu.cuLibraryLoadData(handle, use, options, values, count, library_options,
+				     library_values, library_count),
+	     gt_cu.cuLibraryLoadData(handle, image, options, values, count, library_options,
+				     library_values, library_count));
+}
+
+/* The file's bytes, with a NUL behind them for PTX text; NULL if it cannot be read. */
+static void *read_file(const char *path)
+{
+	struct stat stat;
+	size_t size, done = 0;
+	char *bytes = NULL;
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && stat.st_size > 16 &&
+	    stat.st_size < 1l << 31) {
+		size = (size_t)stat.st_size;
+		bytes = malloc(size + 1);
+		while (bytes && done < size) {
+			ssize_t n = read(fd, bytes + done, size - done);
+
+			if (n <= 0)
+				break;
+			done += (size_t)n;
+		}
+		if (bytes && done < size) {
+			free(bytes);
+			bytes = NULL;
+		} else if (bytes) {
+			bytes[size] = 0;
+		}
+	}
+	close(fd);
+	return bytes;
+}
+
+/* From a file: looked at from our own copy, which is no longer needed once the driver has returned. */
+static CUresult load_module_file(CUmodule *handle, const char *path, void *code)
+{
+	LOAD(handle, code, gt_cu.cuModuleLoadData(handle, use), gt_cu.cuModuleLoad(handle, path));
+}
+
+static CUresult hook_cuModuleLoad(CUmodule *handle, const char *path)
+{
+	void *code = gt_depth == 0 && curious() ? read_file(path) : NULL;
+	CUresult result = load_module_file(handle, path, code);
+
+	free(code);
+	return result;
+}
+
+static CUresult load_library_file(CUlibrary *handle, const char *path, void *code,
+				  CUjit_option *options, void **values, unsigned int count,
+				  CUlibraryOption *library_options, void **library_values,
+				  unsigned int library_count)
+{
+	LOAD(handle, code,
+	     gt_cu.cuLibraryLoadData(handle, use, options, values, count, library_options,
+				     library_values, library_count),
+	     gt_cu.cuLibraryLoadFromFile(handle, path, options, values, count, library_options,
+					 library_values, library_count));
+}
+
+static CUresult hook_cuLibraryLoadFromFile(CUlibrary *handle, const char *path, CUjit_option *options,
+					   void **values, unsigned int count,
+					   CUlibraryOption *library_options, void **library_values,
+					   unsigned int library_count)
+{
+	void *code = gt_depth == 0 && curious() ? read_file(path) : NULL;
+	CUresult result = load_library_file(handle, path, code, options, values, count,
+					    library_options, library_values, library_count);
+
+	free(code);
+	return result;
+}
+
+static CUresult hook_cuModuleUnload(CUmodule handle)
+{
+	if (gt_enter())
+		gt_module_unloaded(handle);
+	CUresult result = gt_cu.cuModuleUnload(handle);
+
+	gt_leave();
+	return result;
+}
+
+static CUresult hook_cuLibraryUnload(CUlibrary handle)
+{
+	if (gt_enter())
+		gt_module_unloaded(handle);
+	CUresult result = gt_cu.cuLibraryUnload(handle);
+
+	gt_leave();
+	return result;
+}
+
+/* ---- handles of functions ---- */
+
+/*
+ * Run the driver's function; when it succeeds and the call is the program's own,
+ * learn from what it returned.  These stay on even when the controller has gone:
+ * kernels with the hidden parameter are still launched.
+ */
+#define LEARN(CALL, LESSON) \
+	bool own = gt_enter(); \
+	CUresult result = CALL; \
+	\
+	if (own && !result) \
+		LESSON; \
+	gt_leave(); \
+	return result
+
+static CUresult hook_cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+	LEARN(gt_cu.cuModuleGetFunction(function, module, name),
+	      gt_function_named(*function, module, name));
+}
+
+static CUresult hook_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+	LEARN(gt_cu.cuLibraryGetKernel(kernel, library, name),
+	      gt_function_named(*kernel, library, name));
+}
+
+static CUresult hook_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+	LEARN(gt_cu.cuKernelGetFunction(function, kernel), gt_function_alias(*function, kernel));
+}
+
+static CUresult hook_cuLibraryGetModule(CUmodule *module, CUlibrary library)
+{
+	LEARN(gt_cu.cuLibraryGetModule(module, library), gt_module_alias(*module, library));
+}
+
+static void learn_functions(CUfunction *functions, unsigned int count, CUmodule module)
+{
+	const char *name;
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (functions[i] && gt_cu.cuFuncGetName && !gt_cu.cuFuncGetName(&name, functions[i]))
+			gt_function_named(functions[i], module, name);
+	}
+}
+
+static CUresult hook_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count,
+						CUmodule module)
+{
+	LEARN(gt_cu.cuModuleEnumerateFunctions(functions, count, module),
+	      learn_functions(functions, count, module));
+}
+
+static void learn_kernels(CUkernel *kernels, unsigned int count, CUlibrary library)
+{
+	const char *name;
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (kernels[i] && gt_cu.cuKernelGetName && !gt_cu.cuKernelGetName(&name, kernels[i]))
+			gt_function_named(kernels[i], library, name);
+	}
+}
+
+static CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int count, CUlibrary library)
+{
+	LEARN(gt_cu.cuLibraryEnumerateKernels(kernels, count, library),
+	      learn_kernels(kernels, count, library));
+}
+
+const struct gt_hook gt_load_hooks[] = {
+	GT_HOOK(cuModuleGetFunction, true),
+	GT_HOOK(cuLibraryGetKernel, true),
+	GT_HOOK(cuKernelGetFunction, true),
+	GT_HOOK(cuLibraryGetModule, true),
+	GT_HOOK(cuModuleEnumerateFunctions, true),
+	GT_HOOK(cuLibraryEnumerateKernels, true),
+	GT_HOOK(cuModuleUnload, true),
+	GT_HOOK(cuLibraryUnload, true),
+	GT_HOOK(cuModuleLoadData, false),
+	GT_HOOK(cuModuleLoadDataEx, false),
+	GT_HOOK(cuModuleLoadFatBinary, false),
+	GT_HOOK(cuModuleLoad, false),
+	GT_HOOK(cuLibraryLoadData, false),
+	GT_HOOK(cuLibraryLoadFromFile, false),
+	{ 0 },
+};
+
+/* ---- ends of contexts ---- */
+
+static CUresult hook_cuCtxDestroy_v2(CUcontext context)
+{
+	bool own = gt_enter();
+
+	if (own)
+		gt_context_flush(context);
+	CUresult result = gt_cu.cuCtxDestroy_v2(context);
+
+	if (own && !result)
+		gt_context_forget(context);
+	gt_leave();
+	return result;
+}
+
+/* The primary context of a device that is in use; NULL when it is not. */
+static CUcontext primary_context(CUdevice device)
+{
+	CUcontext context = NULL;
+	unsigned int flags;
+	int in_use = 0;
+
+	if (gt_cu.cuDevicePrimaryCtxGetState(device, &flags, &in_use) || !in_use)
+		return NULL;
+	if (gt_cu.cuDevicePrimaryCtxRetain(&context, device))
+		return NULL;
+	gt_cu.cuDevicePrimaryCtxRelease_v2(device);
+	return context;
+}
+
+static CUresult end_primary(CUresult (*driver)(CUdevice), CUdevice device)
+{
+	CUcontext context = NULL;
+	unsigned int flags;
+	int in_use = 1;
+	CUresult result;
+
+	if (gt_enter()) {
+		context = primary_context(device);
+		if (context)
+			gt_context_flush(context);
+	}
+	result = driver(device);
+	if (context && !gt_cu.cuDevicePrimaryCtxGetState(device, &flags, &in_use) && !in_use)
+		gt_context_forget(context);
+	gt_leave();
+	return result;
+}
+
+static CUresult hook_cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+	return end_primary(gt_cu.cuDevicePrimaryCtxRelease_v2, device);
+}
+
+static CUresult hook_cuDevicePrimaryCtxReset_v2(CUdevice device)
+{
+	return end_primary(gt_cu.cuDevicePrimaryCtxReset_v2, device);
+}
+
+const struct gt_hook gt_context_hooks[] = {
+	GT_HOOK(cuCtxDestroy_v2, false),
+	GT_HOOK(cuDevicePrimaryCtxRelease_v2, false),
+	GT_HOOK(cuDevicePrimaryCtxReset_v2, false),
+	{ 0 },
+};
