@@ -85,7 +85,7 @@ struct gt_record {
 enum gt_record_type {
 	GT_REC_NONE,
 	GT_REC_DATA,		/* a BPF program's own bytes */
-	GT_REC_PRINTK,		/* payload: u64 time, u32 fmt id, args */
+	GT_REC_PRINTK,		/* struct gt_rec_printk, from the GPU, in ring 0 */
 	GT_REC_KERNEL,		/* struct gt_rec_kernel, from the GPU */
 	GT_REC_LAUNCH,		/* struct gt_rec_launch, from the agent, and so on below */
 	GT_REC_FUNCTION,	/* struct gt_rec_function */
@@ -93,6 +93,19 @@ enum gt_record_type {
 	GT_REC_CLOCK,		/* struct gt_rec_clock */
 	GT_REC_NOTE,		/* struct gt_rec_note */
 };
+
+/*
+ * A BPF program printed: the format follows, fmt_size bytes, with or without a
+ * NUL.  It is text the program made up: check every conversion against args.
+ */
+struct gt_rec_printk {
+	uint64_t time;		/* %globaltimer */
+	uint64_t launch;	/* launch id */
+	uint64_t args[3];
+	uint32_t fmt_size;	/* at most GT_PRINTK_MAX */
+	uint32_t reserved;
+};
+#define GT_PRINTK_MAX 512u
 
 /* A kernel ran: first block's entry to last thread's exit, GPU time in ns. */
 struct gt_rec_kernel {

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hash tables: one algorithm, compiled for the GPU, for host images and for the
+ * library.  Lock-free; any number of threads may use a table at once.
+ *
+ * Each bucket is a list of nodes in the order of (hash, key), so that a key has
+ * one place.  A link word holds the next node's number (from 1; 0 ends the
+ * list), a mark that says that the node holding the word has been deleted, and a
+ * tag that every change increments, so that a compare-and-swap on a word read
+ * earlier fails if anything happened in between (M. Michael, "High performance
+ * dynamic lock-free hash tables and list-based sets", 2002).
+ *
+ * Nodes come from a pool.  `ref` counts who needs the node: the list, and
+ * threads that are about to write its value; at 0 the node is free.  Its upper
+ * half counts lives, so that a thread can tell whether the node it pinned is
+ * still the one it found.
+ *
+ * An update writes in place.  Of several at once one writes; the others count
+ * as having come just before, and were overwritten.
+ *
+ * The memory may be scribbled on by others: numbers are masked and walks are
+ * bounded, so nothing outside the map is touched and everything ends.
+ *
+ * Before including this, define
+ *   GT_HASH_FN                      storage class and attributes of the functions
+ *   gt_hash_load(p)                 64-bit load, acquire
+ *   gt_hash_load_plain(p)           64-bit load, relaxed
+ *   gt_hash_store(p, v)             64-bit store, relaxed
+ *   gt_hash_cas(p, expected, v)     compare and swap, acquire and release; gives the old value
+ *   gt_hash_add(p, v)               fetch and add, acquire and release
+ *   gt_hash_or(p, v)                fetch and or, acquire and release
+ *   gt_hash_fence()                 acquire and release
+ *   gt_hash_copy(to, from, n)       copy bytes into a node's value, 8 at a time where possible
+ * with pointers of type GT_HASH_MEM uint64_t *.
+ */
+#ifndef GT_WIRE_HASH_H
+#define GT_WIRE_HASH_H
+
+#include "lib/wire/map.h"
+
+#define GT_HASH_INDEX 0xffffffffull
+#define GT_HASH_MARK (1ull << 32)
+#define GT_HASH_TAG (1ull << 33)	/* one */
+#define GT_HASH_LIFE (1ull << 32)	/* one */
+#define GT_HASH_WRITER (1ull << 31)
+#define GT_HASH_ELEMENT (1ull << 32)	/* one, in the header's counts */
+#define GT_HASH_PLACE 1ull
+#define GT_HASH_WALK 1000000u		/* steps before giving up: memory was scribbled on */
+#define GT_HASH_TRIES 100000u
+
+/* The kernel's flags of bpf_map_update_elem. */
+#define GT_HASH_NOEXIST 1u
+#define GT_HASH_EXIST 2u
+
+/* Sizes in one place: constants after inlining in compiled programs. */
+struct gt_hash_table {
+	GT_HASH_MEM unsigned char *memory;
+	uint32_t key_bytes, value_size, node_bytes;
+	uint32_t buckets, nodes, max_entries;
+	uint64_t nodes_offset;
+};
+
+/* Where a key is, or would be. */
+struct gt_hash_place {
+	GT_HASH_MEM uint64_t *link;	/* the word that leads to it */
+	uint64_t link_word;
+	uint64_t next_word;		/* found: the node's own link */
+	uint32_t node;			/* found: its number */
+	uint32_t life;
+};
+
+GT_HASH_FN GT_HASH_MEM struct gt_hash_node *gt_hash_node(const struct gt_hash_table *t, uint32_t number)
+{
+	uint64_t index = (number - 1) & (t->nodes - 1);
+
+	return (GT_HASH_MEM struct gt_hash_node *)(t->memory + t->nodes_offset + index * t->node_bytes);
+}
+
+GT_HASH_FN GT_HASH_MEM uint64_t *gt_hash_key(GT_HASH_MEM struct gt_hash_node *node)
+{
+	return (GT_HASH_MEM uint64_t *)(node + 1);
+}
+
+GT_HASH_FN GT_HASH_MEM unsigned char *gt_hash_value(const struct gt_hash_table *t,
+						    GT_HASH_MEM struct gt_hash_node *node)
+{
+	return (GT_HASH_MEM unsigned char *)(node + 1) + t->key_bytes;
+}
+
+GT_HASH_FN GT_HASH_MEM uint64_t *gt_hash_head(const struct gt_hash_table *t, uint64_t hash)
+{
+	return (GT_HASH_MEM uint64_t *)(t->memory + sizeof(struct gt_hash_header)) +
+	       (hash & (t->buckets - 1));
+}
+
+GT_HASH_FN uint64_t gt_hash_of(const struct gt_hash_table *t, const uint64_t *key)
+{
+	uint64_t hash = 0x9e3779b97f4a7c15ull;
+	uint32_t i;
+
+	for (i = 0; i < t->key_bytes / 8; i++) {
+		hash = (hash ^ key[i]) * 0xff51afd7ed558ccdull;
+		hash ^= hash >> 32;
+	}
+	hash *= 0xc4ceb9fe1a85ec53ull;
+	return hash ^ (hash >> 29);
+}
+
+/* Below, equal to or above 0 as the key sorts before, at or after the node. */
+GT_HASH_FN int gt_hash_compare(const struct gt_hash_table *t, const uint64_t *key, uint64_t hash,
+			       GT_HASH_MEM struct gt_hash_node *node)
+{
+	GT_HASH_MEM uint64_t *other = gt_hash_key(node);
+	uint64_t word = gt_hash_load_plain(&node->hash);
+	uint32_t i;
+
+	if (hash != word)
+		return hash < word ? -1 : 1;
+	for (i = 0; i < t->key_bytes / 8; i++) {
+		word = gt_hash_load_plain(&other[i]);
+		if (key[i] != word)
+			return key[i] < word ? -1 : 1;
+	}
+	return 0;
+}
+
+/* The list no longer needs the node. */
+GT_HASH_FN void gt_hash_drop(GT_HASH_MEM struct gt_hash_node *node)
+{
+	gt_hash_add(&node->ref, -1ull);
+}
+
+/*
+ * Find a key: 1 found, 0 not, -EBUSY gave up; *place is set for the first two.
+ * Takes deleted nodes that it meets out of the list.
+ */
+GT_HASH_FN int gt_hash_find(const struct gt_hash_table *t, const uint64_t *key, uint64_t hash,
+			    struct gt_hash_place *place)
+{
+	GT_HASH_MEM struct gt_hash_node *node;
+	GT_HASH_MEM uint64_t *head = gt_hash_head(t, hash);
+	GT_HASH_MEM uint64_t *link = head;
+	uint64_t word = gt_hash_load(link);
+	uint64_t next, ref, want;
+	uint32_t steps;
+	int order;
+
+	for (steps = 0; steps < GT_HASH_WALK; steps++) {
+		place->link = link;
+		place->link_word = word;
+		place->node = (uint32_t)(word & GT_HASH_INDEX);
+		if (!place->node)
+			return 0;
+		node = gt_hash_node(t, place->node);
+		next = gt_hash_load(&node->next);
+		ref = gt_hash_load(&node->ref);
+		order = gt_hash_compare(t, key, hash, node);
+		/*
+		 * What was read holds only if the node was in the list all the
+		 * while: then the word that leads to it has not changed.
+		 */
+		gt_hash_fence();
+		if (gt_hash_load(link) != word) {
+			link = head;
+			word = gt_hash_load(link);
+			continue;
+		}
+		if (next & GT_HASH_MARK) {
+			want = ((word + GT_HASH_TAG) & ~GT_HASH_INDEX) | (next & GT_HASH_INDEX);
+			if (gt_hash_cas(link, word, want) == word) {
+				gt_hash_drop(node);
+				word = want;
+			} else {
+				link = head;
+				word = gt_hash_load(link);
+			}
+			continue;
+		}
+		if (order == 0) {
+			place->next_word = next;
+			place->life = (uint32_t)(ref >> 32);
+			return 1;
+		}
+		if (order < 0)
+			return 0;
+		link = &node->next;
+		word = next;
+	}
+	return -EBUSY;
+}
+
+/* A free node, taken; 0 when there is none at the moment. */
+GT_HASH_FN uint32_t gt_hash_take(const struct gt_hash_table *t, uint64_t hash)
+{
+	GT_HASH_MEM struct gt_hash_node *node;
+	uint64_t ref;
+	uint32_t i, number;
+
+	for (i = 0; i < t->nodes; i++) {
+		number = (uint32_t)((hash + i) & (t->nodes - 1)) + 1;
+		node = gt_hash_node(t, number);
+		ref = gt_hash_load(&node->ref);
+		if (ref & GT_HASH_INDEX)
+			continue;
+		if (gt_hash_cas(&node->ref, ref, ref + GT_HASH_LIFE + 1) == ref)
+			return number;
+	}
+	return 0;
+}
+
+GT_HASH_FN void gt_hash_fill(const struct gt_hash_table *t, GT_HASH_MEM struct gt_hash_node *node,
+			     const uint64_t *key, uint64_t hash, const void *value)
+{
+	GT_HASH_MEM uint64_t *to = gt_hash_key(node);
+	uint32_t i;
+
+	gt_hash_store(&node->hash, hash);
+	for (i = 0; i < t->key_bytes / 8; i++)
+		gt_hash_store(&to[i], key[i]);
+	gt_hash_copy(gt_hash_value(t, node), value, t->value_size);
+}
+
+/* Write the value of a node found; 0 when it is no longer that node. */
+GT_HASH_FN int gt_hash_write(const struct gt_hash_table *t, const struct gt_hash_place *place,
+			     const void *value)
+{
+	GT_HASH_MEM struct gt_hash_node *node = gt_hash_node(t, place->node);
+	uint64_t old = gt_hash_add(&node->ref, 1);
+
+	if ((uint32_t)(old >> 32) != place->life) {
+		gt_hash_drop(node);
+		return 0;
+	}
+	if (gt_hash_or(&node->ref, GT_HASH_WRITER) & GT_HASH_WRITER) {
+		gt_hash_drop(node);
+		return 1;
+	}
+	gt_hash_copy(gt_hash_value(t, node), value, t->value_size);
+	gt_hash_add(&node->ref, -GT_HASH_WRITER - 1);
+	return 1;
+}
+
+/*
+ * Reserve room for one more element: 1; 0 when only elements on their way in
+ * fill the table, so it is worth trying again; -E2BIG when it is full.
+ */
+GT_HASH_FN int gt_hash_reserve(const struct gt_hash_table *t)
+{
+	GT_HASH_MEM uint64_t *counts = &((GT_HASH_MEM struct gt_hash_header *)t->memory)->counts;
+	uint64_t old = gt_hash_add(counts, GT_HASH_PLACE);
+
+	if ((uint32_t)old < t->max_entries)
+		return 1;
+	gt_hash_add(counts, -GT_HASH_PLACE);
+	return (int32_t)(old >> 32) >= (int32_t)t->max_entries ? -E2BIG : 0;
+}
+
+/* key: key_bytes, padded with zeros.  0, -EEXIST, -ENOENT, -E2BIG as in the kernel; -EBUSY gave up. */
+GT_HASH_FN int gt_hash_update(const struct gt_hash_table *t, const uint64_t *key, const void *value,
+			      uint64_t flags)
+{
+	GT_HASH_MEM uint64_t *counts = &((GT_HASH_MEM struct gt_hash_header *)t->memory)->counts;
+	GT_HASH_MEM struct gt_hash_node *node;
+	struct gt_hash_place place;
+	uint64_t hash = gt_hash_of(t, key);
+	uint64_t tag;
+	uint32_t tries, number = 0;
+	int reserved = 0, result = -EBUSY, r;
+
+	if (flags > GT_HASH_EXIST)
+		return -EINVAL;
+	for (tries = 0; tries < GT_HASH_TRIES; tries++) {
+		r = gt_hash_find(t, key, hash, &place);
+		if (r < 0)
+			break;
+		if (r) {
+			if (flags == GT_HASH_NOEXIST) {
+				result = -EEXIST;
+				break;
+			}
+			if (!gt_hash_write(t, &place, value))
+				continue;
+			result = 0;
+			break;
+		}
+		if (flags == GT_HASH_EXIST) {
+			result = -ENOENT;
+			break;
+		}
+		if (!reserved) {
+			reserved = gt_hash_reserve(t);
+			if (reserved < 0) {
+				result = reserved;
+				reserved = 0;
+				break;
+			}
+			if (!reserved)
+				continue;
+		}
+		if (!number) {
+			number = gt_hash_take(t, hash);
+			if (!number)
+				continue;
+			gt_hash_fill(t, gt_hash_node(t, number), key, hash, value);
+		}
+		node = gt_hash_node(t, number);
+		tag = gt_hash_load_plain(&node->next) + GT_HASH_TAG;
+		gt_hash_store(&node->next, (tag & ~(GT_HASH_INDEX | GT_HASH_MARK)) | place.node);
+		tag = (place.link_word + GT_HASH_TAG) & ~GT_HASH_INDEX;
+		if (gt_hash_cas(place.link, place.link_word, tag | number) != place.link_word)
+			continue;
+		gt_hash_add(counts, GT_HASH_ELEMENT);
+		return 0;
+	}
+	if (number)
+		gt_hash_drop(gt_hash_node(t, number));
+	if (reserved)
+		gt_hash_add(counts, -GT_HASH_PLACE);
+	return result;
+}
+
+/* 0, or -ENOENT as in the kernel; -EBUSY gave up. */
+GT_HASH_FN int gt_hash_delete(const struct gt_hash_table *t, const uint64_t *key)
+{
+	GT_HASH_MEM uint64_t *counts = &((GT_HASH_MEM struct gt_hash_header *)t->memory)->counts;
+	GT_HASH_MEM struct gt_hash_node *node;
+	struct gt_hash_place place;
+	uint64_t hash = gt_hash_of(t, key);
+	uint64_t want;
+	uint32_t tries;
+	int r;
+
+	for (tries = 0; tries < GT_HASH_TRIES; tries++) {
+		r = gt_hash_find(t, key, hash, &place);
+		if (r <= 0)
+			return r < 0 ? r : -ENOENT;
+		node = gt_hash_node(t, place.node);
+		want = (place.next_word + GT_HASH_TAG) | GT_HASH_MARK;
+		if (gt_hash_cas(&node->next, place.next_word, want) != place.next_word)
+			continue;
+		gt_hash_add(counts, -GT_HASH_ELEMENT - GT_HASH_PLACE);
+		want = ((place.link_word + GT_HASH_TAG) & ~GT_HASH_INDEX) | (place.next_word & GT_HASH_INDEX);
+		if (gt_hash_cas(place.link, place.link_word, want) == place.link_word)
+			gt_hash_drop(node);
+		else
+			gt_hash_find(t, key, hash, &place);
+		return 0;
+	}
+	return -EBUSY;
+}
+
+/* The value's address, or NULL. */
+GT_HASH_FN GT_HASH_MEM unsigned char *gt_hash_lookup(const struct gt_hash_table *t, const uint64_t *key)
+{
+	struct gt_hash_place place;
+
+	if (gt_hash_find(t, key, gt_hash_of(t, key), &place) <= 0)
+		return 0;
+	return gt_hash_value(t, gt_hash_node(t, place.node));
+}
+
+#endif
