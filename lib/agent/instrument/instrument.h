@@ -24,13 +24,23 @@ struct gt_ptx_kernel {
 	const struct gt_ptx_param *params;
 	uint32_t param_bytes;
 	uint32_t hidden_offset;	/* where the hidden parameter lands: param_bytes rounded up to 8 */
-	uint32_t exits;		/* ways out found, falling off the end included */
+	uint32_t exits;		/* ways out in its own body, falling off the end included */
 	uint32_t max_threads;	/* .maxntid / .reqntid product, 0 if unsaid */
+	const char *refusal;	/* a sentence when it cannot take probes, else NULL */
+};
+
+/* The state space a probe of a memory access is told; as GPUTRACE_SPACE_*. */
+enum gt_space {
+	GT_SPACE_GENERIC,
+	GT_SPACE_GLOBAL,
+	GT_SPACE_SHARED,
+	GT_SPACE_LOCAL,
 };
 
 /* A failure: one sentence with the line in the PTX. */
 struct gt_ptx_error {
-	unsigned line;
+	unsigned line;		/* 0: no particular one */
+	int kernel;		/* index of the kernel at fault: without its plan the rest may work; else -1 */
 	char text[256];
 };
 

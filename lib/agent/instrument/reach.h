@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which functions each kernel may call, and so which probes run in which function. */
+#ifndef GT_INSTRUMENT_REACH_H
+#define GT_INSTRUMENT_REACH_H
+
+#include "lib/agent/instrument/ptx.h"
+
+struct ptx_reach {
+	/* Of each function that is no kernel: the probes with a place in it, in order. */
+	unsigned **which;
+	unsigned *count;
+	int *kernel;		/* a kernel that brought them, for error texts */
+	/* Of each kernel: it may call a function that carries probes. */
+	uint8_t *calls_probed;
+	int any;		/* some function carries probes */
+};
+
+int gt_reach_find(const struct gt_ptx *ptx, const struct gt_probe *probes,
+		  unsigned probe_count, const struct gt_ptx_plan *plans, struct ptx_reach *ret_reach,
+		  struct gt_ptx_error *err);
+void gt_reach_free(const struct gt_ptx *ptx, struct ptx_reach *reach);
+
+/* Does the probe run at this instruction (entry and basic blocks aside)? */
+int gt_probe_fits(const struct gt_ptx *ptx, const struct gt_probe *probe,
+		  const struct ptx_statement *statement);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/agent/instrument/site.h"
+
+#include <string.h>
+
+#include "lib/agent/instrument/lex.h"
+#include "lib/wire/wire.h"
+
+/* The switch lies in the upper half of the launch word, above the launch id. */
+#define SWITCH_SHIFT (GT_LAUNCH_ID_BITS - 32)
+
+#define COPY "__gt_params"	/* of the parameters, in local memory */
+
+static uint32_t switch_bit(const struct gt_probe *probe)
+{
+	return 1u << (probe->link + SWITCH_SHIFT);
+}
+
+/* A piece of the program's text, comments left out. */
+static void write_range(struct ptx_text *out, const struct gt_ptx *ptx, struct ptx_range range)
+{
+	struct ptx_lexer lexer = { ptx->text, range.at + range.length, range.at };
+	struct ptx_token token;
+
+	for (gt_lex(&lexer, &token); token.length; gt_lex(&lexer, &token))
+		gt_text_add(out, ptx->text + token.at, token.length);
+}
+
+/* "ld.SPACE.TYPE REGISTER, [the launch parameter + offset]" */
+static void write_load(struct ptx_text *out, const struct ptx_site *site, const char *type,
+		       const char *reg, unsigned offset)
+{
+	gt_text_printf(out, "\tld.%s.%s %s, [%s+%u];\n", site->kernel ? "param" : "shared", type,
+		       reg, site->kernel ? PTX_HIDDEN : PTX_SHARED, offset);
+}
+
+/* Leaves for `label` when none of the bits is on, or the guard's predicate does not hold. */
+static void write_switch(struct ptx_text *out, const struct ptx_site *site, uint32_t bits,
+			 const char *label)
+{
+	const struct ptx_statement *guard = site->guard;
+
+	gt_text_printf(out, "\tand.b32 %%__gt_t, %%__gt_w, %u;\n", bits);
+	if (guard) {
+		gt_text_printf(out, "\tsetp.eq.or.u32 %%__gt_p, %%__gt_t, 0, %s",
+			       guard->flags & PTX_NEGATED ? "" : "!");
+		gt_text_add(out, site->ptx->text + guard->predicate, guard->predicate_length);
+		gt_text_puts(out, ";\n");
+	} else {
+		gt_text_puts(out, "\tsetp.eq.u32 %__gt_p, %__gt_t, 0;\n");
+	}
+	gt_text_printf(out, "\t@%%__gt_p bra %s;\n", label);
+}
+
+/* Leaves for `label` unless this thread is the elected one. */
+static void write_election(struct ptx_text *out, uint32_t granularity, const char *label)
+{
+	switch (granularity) {
+	case GT_PER_WARP:
+		gt_text_puts(out, "\tmov.u32 %__gt_t, %laneid;\n");
+		break;
+	case GT_PER_BLOCK:
+		gt_text_puts(out, "\tmov.u32 %__gt_t, %tid.x;\n"
+				  "\tmov.u32 %__gt_u, %tid.y;\n"
+				  "\tor.b32 %__gt_t, %__gt_t, %__gt_u;\n"
+				  "\tmov.u32 %__gt_u, %tid.z;\n"
+				  "\tor.b32 %__gt_t, %__gt_t, %__gt_u;\n");
+		break;
+	case GT_PER_GROUP:
+		gt_text_puts(out, "\tactivemask.b32 %__gt_t;\n"
+				  "\tpopc.b32 %__gt_s, %__gt_t;\n"
+				  "\tmov.u32 %__gt_u, %lanemask_lt;\n"
+				  "\tand.b32 %__gt_t, %__gt_t, %__gt_u;\n");
+		break;
+	default:
+		return;
+	}
+	gt_text_printf(out, "\tsetp.ne.u32 %%__gt_p, %%__gt_t, 0;\n\t@%%__gt_p bra %s;\n", label);
+}
+
+static void write_params_address(struct ptx_text *out, const struct ptx_site *site)
+{
+	const struct ptx_kernel *kernel = site->kernel;
+
+	if (!kernel) {
+		write_load(out, site, "b64", "%__gt_q", PTX_SHARED_PARAMS);
+	} else if (site->params == PTX_PARAMS_COPY) {
+		gt_text_puts(out, "\tmov.u64 %__gt_q, " COPY ";\n"
+				  "\tcvta.local.u64 %__gt_q, %__gt_q;\n");
+	} else {
+		gt_text_puts(out, "\tmov.b64 %__gt_q, ");
+		if (kernel->public.param_count)
+			write_range(out, site->ptx, kernel->param_names[0]);
+		else
+			gt_text_puts(out, PTX_HIDDEN);
+		gt_text_puts(out, ";\n\tcvta.param.u64 %__gt_q, %__gt_q;\n");
+	}
+}
+
+static void write_address(struct ptx_text *out, const struct ptx_site *site)
+{
+	const struct ptx_access *access = site->access;
+	int shifted = access->offset.length != 0;
+
+	switch (access->base_kind) {
+	case PTX_BASE_REG64:
+	case PTX_BASE_SYMBOL:
+		gt_text_puts(out, "\tmov.u64 %__gt_a, ");
+		write_range(out, site->ptx, access->base);
+		if (shifted) {
+			gt_text_puts(out, ";\n\tadd.s64 %__gt_a, %__gt_a, ");
+			write_range(out, site->ptx, access->offset);
+		}
+		break;
+	case PTX_BASE_REG32:
+		gt_text_puts(out, shifted ? "\tadd.s32 %__gt_u, " : "\tmov.u32 %__gt_u, ");
+		write_range(out, site->ptx, access->base);
+		if (shifted) {
+			gt_text_puts(out, ", ");
+			write_range(out, site->ptx, access->offset);
+		}
+		gt_text_puts(out, ";\n\tcvt.u64.u32 %__gt_a, %__gt_u");
+		break;
+	case PTX_BASE_NUMBER:
+		gt_text_puts(out, "\tmov.u64 %__gt_a, ");
+		write_range(out, site->ptx, access->offset);
+		break;
+	default:
+		gt_text_puts(out, "\tmov.u64 %__gt_a, 0");
+		break;
+	}
+	gt_text_puts(out, ";\n");
+}
+
+static void write_size(struct ptx_text *out, const struct ptx_site *site)
+{
+	const struct ptx_access *access = site->access;
+
+	gt_text_puts(out, "\tmov.b32 %__gt_s, ");
+	if (access->size_operand.length)
+		write_range(out, site->ptx, access->size_operand);
+	else
+		gt_text_printf(out, "%u", access->size);
+	gt_text_puts(out, ";\n");
+	if (access->nothing_if.length) {
+		gt_text_puts(out, "\tselp.b32 %__gt_s, 0, %__gt_s, ");
+		write_range(out, site->ptx, access->nothing_if);
+		gt_text_puts(out, ";\n");
+	}
+}
+
+/* The arguments are declared, stored and passed in one scope. */
+static void write_call(struct ptx_text *out, const struct ptx_site *site,
+		       const struct gt_probe *probe)
+{
+	int memory = site->access && probe->point <= GT_POINT_ATOMIC && probe->point >= GT_POINT_LOAD;
+	int sized = probe->granularity == GT_PER_GROUP;
+
+	write_load(out, site, "b64", "%__gt_l", 0);
+	write_load(out, site, "b64", "%__gt_d", 8);
+	write_load(out, site, "b64", "%__gt_h", 16);
+	if (!site->kernel)
+		write_load(out, site, "b32", "%__gt_k", PTX_SHARED_KERNEL);
+	if (probe->flags & GT_PROBE_WANTS_PARAMS)
+		write_params_address(out, site);
+	if (memory)
+		write_address(out, site);
+	if (memory && !sized)
+		write_size(out, site);
+	gt_text_puts(out, "\t{\n"
+		     "\t.param .b64 __gt_0; .param .b64 __gt_1; .param .b64 __gt_2; .param .b32 __gt_3;\n"
+		     "\t.param .b64 __gt_4; .param .b64 __gt_5; .param .b32 __gt_6; .param .b32 __gt_7;\n"
+		     "\tst.param.b64 [__gt_0], %__gt_l;\n"
+		     "\tst.param.b64 [__gt_1], %__gt_d;\n"
+		     "\tst.param.b64 [__gt_2], %__gt_h;\n");
+	if (site->kernel)
+		gt_text_printf(out, "\tst.param.b32 [__gt_3], %u;\n", site->kernel_id);
+	else
+		gt_text_puts(out, "\tst.param.b32 [__gt_3], %__gt_k;\n");
+	gt_text_printf(out, "\tst.param.b64 [__gt_4], %s;\n",
+		       probe->flags & GT_PROBE_WANTS_PARAMS ? "%__gt_q" : "0");
+	gt_text_printf(out, "\tst.param.b64 [__gt_5], %s;\n", memory ? "%__gt_a" : "0");
+	gt_text_printf(out, "\tst.param.b32 [__gt_6], %s;\n", memory || sized ? "%__gt_s" : "0");
+	gt_text_printf(out, "\tst.param.b32 [__gt_7], %u;\n", memory ? site->access->space : 0);
+	gt_text_puts(out, "\tcall ");
+	gt_text_puts(out, probe->function);
+	gt_text_puts(out, ", (__gt_0, __gt_1, __gt_2, __gt_3, __gt_4, __gt_5, __gt_6, __gt_7);\n\t}\n");
+}
+
+static void open_scope(struct ptx_text *out)
+{
+	gt_text_puts(out, "{\n"
+		     "\t.reg .pred %__gt_p;\n"
+		     "\t.reg .b32 %__gt_w, %__gt_t, %__gt_u, %__gt_s, %__gt_k;\n"
+		     "\t.reg .b64 %__gt_l, %__gt_d, %__gt_h, %__gt_q, %__gt_a;\n");
+}
+
+void gt_site_write(struct ptx_text *out, const struct ptx_site *site)
+{
+	const struct gt_probe *probe;
+	uint32_t bits = 0;
+	unsigned i;
+
+	for (i = 0; i < site->count; i++)
+		bits |= switch_bit(&site->probes[site->which[i]]);
+	open_scope(out);
+	write_load(out, site, "b32", "%__gt_w", 4);
+	write_switch(out, site, bits, "__gt_off");
+	for (i = 0; i < site->count; i++) {
+		probe = &site->probes[site->which[i]];
+		gt_text_puts(out, "\t{\n");
+		if (bits != switch_bit(probe)) {
+			gt_text_printf(out, "\tand.b32 %%__gt_t, %%__gt_w, %u;\n"
+				       "\tsetp.eq.u32 %%__gt_p, %%__gt_t, 0;\n"
+				       "\t@%%__gt_p bra __gt_next;\n", switch_bit(probe));
+		}
+		write_election(out, probe->granularity, "__gt_next");
+		write_call(out, site, probe);
+		gt_text_puts(out, "__gt_next:\n\t}\n");
+	}
+	gt_text_puts(out, "__gt_off:\n\t}\n\t");
+}
+
+/* Copies `step` bytes of a parameter; at: from its own start. */
+static void copy_piece(struct ptx_text *out, const struct ptx_site *site, uint32_t index,
+		       uint32_t at, uint32_t step)
+{
+	const struct ptx_kernel *kernel = site->kernel;
+	const char *reg = step == 8 ? "%__gt_a" : "%__gt_t";
+
+	gt_text_printf(out, "\tld.param.b%u %s, [", 8 * step, reg);
+	write_range(out, site->ptx, kernel->param_names[index]);
+	gt_text_printf(out, "+%u];\n\tst.local.b%u [" COPY "+%u], %s;\n", at, 8 * step,
+		       kernel->params[index].offset + at, reg);
+}
+
+void gt_site_copy_params(struct ptx_text *out, const struct ptx_site *site, uint32_t links)
+{
+	const struct gt_ptx_kernel *kernel = &site->kernel->public;
+	uint32_t i, at, step;
+
+	gt_text_printf(out, "\n\t.local .align 8 .b8 " COPY "[%u];\n\t", kernel->hidden_offset + 8);
+	open_scope(out);
+	write_load(out, site, "b32", "%__gt_w", 4);
+	write_switch(out, site, links << SWITCH_SHIFT, "__gt_off");
+	for (i = 0; i < kernel->param_count; i++) {
+		const struct gt_ptx_param *param = &kernel->params[i];
+
+		for (at = 0; at < param->size; at += step) {
+			step = 8;
+			while ((param->offset + at) % step || param->size - at < step)
+				step /= 2;
+			copy_piece(out, site, i, at, step);
+		}
+	}
+	gt_text_puts(out, "__gt_off:\n\t}\n\t");
+}
+
+void gt_site_fill_shared(struct ptx_text *out, const struct ptx_site *site, uint32_t links,
+			 int wants_params)
+{
+	uint64_t mask = GT_LAUNCH_ID_MASK | (uint64_t)links << GT_LAUNCH_ID_BITS;
+
+	if (!links) {
+		gt_text_puts(out, "\n\tst.shared.b64 [" PTX_SHARED "], 0;\n\t");
+		return;
+	}
+	gt_text_puts(out, "\n\t");
+	open_scope(out);
+	write_load(out, site, "b64", "%__gt_l", 0);
+	write_load(out, site, "b64", "%__gt_d", 8);
+	write_load(out, site, "b64", "%__gt_h", 16);
+	gt_text_printf(out, "\tand.b64 %%__gt_l, %%__gt_l, %#llx;\n", (unsigned long long)mask);
+	gt_text_puts(out, "\tst.shared.b64 [" PTX_SHARED "], %__gt_l;\n"
+		     "\tst.shared.b64 [" PTX_SHARED "+8], %__gt_d;\n"
+		     "\tst.shared.b64 [" PTX_SHARED "+16], %__gt_h;\n");
+	if (wants_params) {
+		write_params_address(out, site);
+		gt_text_printf(out, "\tst.shared.b64 [" PTX_SHARED "+%u], %%__gt_q;\n",
+			       PTX_SHARED_PARAMS);
+	}
+	gt_text_printf(out, "\tst.shared.b32 [" PTX_SHARED "+%u], %u;\n\t}\n\t",
+		       PTX_SHARED_KERNEL, site->kernel_id);
+}
