@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that entered a kernel, and that left one: the two are equal when all have ended. */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <gputrace/bpf/gputrace_gpu.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} entered SEC(".maps"), left SEC(".maps");
+
+SEC("cuda/entry:*")
+int on_entry(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 zero = 0;
+	__u64 *count = bpf_map_lookup_elem(&entered, &zero);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	return 0;
+}
+
+SEC("cuda/exit:*")
+int on_exit(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 zero = 0;
+	__u64 *count = bpf_map_lookup_elem(&left, &zero);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	return 0;
+}

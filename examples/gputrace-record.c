@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gputrace-record: run a CUDA program and record what its processes called and
+ * what the GPU did, on one clock; printed, or as a trace file for Perfetto.
+ */
+#include <inttypes.h>
+
+#include "print-event.h"
+#include "tools-common.h"
+
+static const char usage[] =
+	"Usage: gputrace-record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+	"Run a CUDA program and print the driver calls it makes and the kernels that run\n"
+	"on the GPU, in order of time (CLOCK_MONOTONIC, in microseconds).\n"
+	"\n"
+	"  -o, --output=FILE write a trace in Chrome's JSON format instead of printing;\n"
+	"                    open it at https://ui.perfetto.dev\n"
+	"  --no-api          do not record driver calls (they need uprobes)\n"
+	TOOL_OPTIONS_HELP;
+
+struct record {
+	struct tool tool;
+	struct gputrace_writer *writer;
+	const char *output;
+	int no_api;
+	int write_failed;
+	uint64_t launches, kernels, calls, lost, max_error;
+	struct print print;
+};
+
+static void count(struct record *record, const struct gputrace_event *event)
+{
+	uint64_t error = gputrace_event_get_time_error(event);
+
+	switch (gputrace_event_get_type(event)) {
+	case GPUTRACE_EVENT_API:
+		record->calls++;
+		break;
+	case GPUTRACE_EVENT_LAUNCH:
+		record->launches++;
+		break;
+	case GPUTRACE_EVENT_KERNEL:
+		record->kernels++;
+		if (error > record->max_error)
+			record->max_error = error;
+		break;
+	case GPUTRACE_EVENT_LOST:
+		record->lost += gputrace_event_get_count(event);
+		break;
+	}
+}
+
+static void handle(const struct gputrace_event *event, void *data)
+{
+	struct record *record = data;
+
+	count(record, event);
+	if (record->writer) {
+		if (!record->write_failed && gputrace_writer_add(record->writer, event)) {
+			record->write_failed = 1;
+			tool_warn(&record->tool, "%s", gputrace_last_error());
+		}
+	} else if (!record->tool.quiet) {
+		print_event(&record->print, event);
+	}
+	if (record->writer && gputrace_event_get_type(event) == GPUTRACE_EVENT_NOTE && !record->tool.quiet)
+		tool_warn(&record->tool, "%s", tool_printable(gputrace_event_get_text(event)));
+}
+
+static void close_output(struct record *record)
+{
+	if (!record->writer)
+		return;
+	if (gputrace_writer_close(record->writer) && !record->write_failed) {
+		record->write_failed = 1;
+		tool_warn(&record->tool, "%s", gputrace_last_error());
+	}
+}
+
+static void summarise(const struct record *record)
+{
+	fflush(stdout);
+	fprintf(stderr, "%s: %" PRIu64 " launches, %" PRIu64 " kernels on the GPU, %" PRIu64 " driver calls, "
+		"%" PRIu64 " lost, clock error at most ", record->tool.name, record->launches, record->kernels,
+		record->calls, record->lost);
+	tool_print_us(stderr, 0, record->max_error);
+	fprintf(stderr, " us\n");
+	if (record->output && !record->write_failed)
+		fprintf(stderr, "%s: wrote %s\n", record->tool.name, record->output);
+}
+
+static char **parse(struct record *record, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "output", required_argument, NULL, 'o' },
+		{ "no-api", no_argument, NULL, 'N' },
+		TOOL_LONG_OPTIONS,
+		{ 0 }
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+o:" TOOL_SHORT_OPTIONS, options, NULL)) != -1) {
+		if (option == 'o')
+			record->output = optarg;
+		else if (option == 'N')
+			record->no_api = 1;
+		else
+			tool_option(&record->tool, option, optarg);
+	}
+	return argv + optind;
+}
+
+int main(int argc, char **argv)
+{
+	struct record record = { .tool = { .name = "gputrace-record", .usage = usage } };
+	struct gputrace_link *timeline = NULL, *api = NULL;
+	char **command = parse(&record, argc, argv);
+
+	tool_open(&record.tool);
+	tool_spawn(&record.tool, command);
+	if (gputrace_attach_timeline(record.tool.target, &timeline))
+		tool_fail(&record.tool, "%s", gputrace_last_error());
+	if (!record.no_api && gputrace_attach_api(record.tool.target, NULL, &api))
+		tool_warn(&record.tool, "without driver calls: %s", gputrace_last_error());
+	if (record.output && gputrace_writer_open(record.tool.ctx, record.output, GPUTRACE_FORMAT_CHROME_JSON,
+						  &record.writer))
+		tool_fail(&record.tool, "%s", gputrace_last_error());
+
+	tool_follow(&record.tool, handle, &record);
+
+	close_output(&record);
+	if (!record.tool.quiet)
+		summarise(&record);
+	gputrace_link_unref(api);
+	gputrace_link_unref(timeline);
+	if (record.write_failed)
+		record.tool.status = EXIT_TOOL;
+	return tool_finish(&record.tool, record.launches || record.kernels || record.calls);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gputrace-run: run a CUDA program with the programs of a BPF object file
+ * attached, GPU and kernel side; print what they send, and their maps at the end.
+ */
+#include <fnmatch.h>
+#include <stdio.h>
+
+#include "print-map.h"
+#include "tools-common.h"
+
+static const char usage[] =
+	"Usage: gputrace-run [OPTION]... OBJECT [--] COMMAND [ARGUMENT]...\n"
+	"Run a CUDA program with everything attached that the BPF object file OBJECT holds,\n"
+	"print the records that its programs send, and its maps when the command has ended.\n"
+	"\n"
+	"  -a, --all         print elements that are zero as well\n"
+	TOOL_OPTIONS_HELP;
+
+/* Kernels that lack a program and are named one by one. */
+#define NAMED_MAX 10u
+
+struct run {
+	struct tool tool;
+	struct gputrace_object *object;
+	int all;
+};
+
+static void handle(const struct gputrace_event *event, void *data)
+{
+	struct run *run = data;
+	const void *bytes;
+	size_t size;
+
+	switch (gputrace_event_get_type(event)) {
+	case GPUTRACE_EVENT_DATA:
+		bytes = gputrace_event_get_data(event, &size);
+		printf("%s: ", tool_printable(gputrace_event_get_name(event)));
+		print_bytes(bytes, size);
+		putchar('\n');
+		break;
+	case GPUTRACE_EVENT_PRINT:
+		printf("%s\n", tool_printable(gputrace_event_get_text(event)));
+		break;
+	case GPUTRACE_EVENT_LOST:
+		tool_warn(&run->tool, "%llu records of %s were lost",
+			  (unsigned long long)gputrace_event_get_count(event),
+			  tool_printable(gputrace_event_get_name(event)));
+		break;
+	case GPUTRACE_EVENT_NOTE:
+		if (!run->tool.quiet)
+			tool_warn(&run->tool, "%s", tool_printable(gputrace_event_get_text(event)));
+		break;
+	}
+}
+
+static int matches(const char *pattern, const struct gputrace_kernel *kernel)
+{
+	return fnmatch(pattern, gputrace_kernel_get_name(kernel), 0) == 0 ||
+	       fnmatch(pattern, gputrace_kernel_get_display_name(kernel), 0) == 0;
+}
+
+/* How many kernels carry a program of this pattern; those that should and do not are named. */
+static unsigned count_probed(struct run *run, const char *pattern, unsigned *ret_matched)
+{
+	const struct gputrace_kernel *kernel = NULL;
+	unsigned matched = 0, probed = 0;
+
+	while ((kernel = gputrace_target_next_kernel(run->tool.target, kernel))) {
+		if (!matches(pattern, kernel))
+			continue;
+		matched++;
+		if (gputrace_kernel_get_route(kernel) != GPUTRACE_ROUTE_NONE)
+			probed++;
+		else if (matched - probed <= NAMED_MAX)
+			tool_warn(&run->tool, "not in kernel %s: %s",
+				  tool_printable(gputrace_kernel_get_display_name(kernel)),
+				  gputrace_kernel_get_reason(kernel));
+	}
+	if (matched - probed > NAMED_MAX)
+		tool_warn(&run->tool, "and not in %u more; gputrace-kernels lists them",
+			  matched - probed - NAMED_MAX);
+	*ret_matched = matched;
+	return probed;
+}
+
+static void list_kernels(const struct run *run)
+{
+	const struct gputrace_kernel *kernel = NULL;
+
+	while ((kernel = gputrace_target_next_kernel(run->tool.target, kernel)))
+		fprintf(stderr, "  %s\n", tool_printable(gputrace_kernel_get_display_name(kernel)));
+}
+
+/* Say which programs had no kernel to run in; 1 if any program was attached to something. */
+static int report_programs(struct run *run)
+{
+	struct gputrace_program *program = NULL;
+	int attached = 0, unmatched = 0;
+	unsigned matched;
+
+	while ((program = gputrace_object_next_program(run->object, program))) {
+		const char *pattern = gputrace_program_get_pattern(program);
+
+		if (!pattern) {
+			attached = 1;	/* a kernel-side program: it is attached, or we would not be here */
+			continue;
+		}
+		if (count_probed(run, pattern, &matched))
+			attached = 1;
+		if (matched)
+			continue;
+		tool_warn(&run->tool, "program %s: no kernel matches '%s'",
+			  gputrace_program_get_name(program), pattern);
+		unmatched = 1;
+	}
+	if (unmatched && gputrace_target_next_kernel(run->tool.target, NULL)) {
+		tool_warn(&run->tool, "the kernels of this command are:");
+		list_kernels(run);
+	}
+	return attached;
+}
+
+static void print_maps(struct run *run)
+{
+	struct gputrace_map *map = NULL;
+
+	if (gputrace_object_refresh_maps(run->object, 5000))
+		tool_warn(&run->tool, "%s", gputrace_last_error());
+	while ((map = gputrace_object_next_map(run->object, map)))
+		print_map(map, run->all);
+}
+
+static char **parse(struct run *run, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "all", no_argument, NULL, 'a' },
+		TOOL_LONG_OPTIONS,
+		{ 0 }
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+a" TOOL_SHORT_OPTIONS, options, NULL)) != -1) {
+		if (option == 'a')
+			run->all = 1;
+		else
+			tool_option(&run->tool, option, optarg);
+	}
+	return argv + optind;
+}
+
+int main(int argc, char **argv)
+{
+	struct run run = { .tool = { .name = "gputrace-run", .usage = usage } };
+	struct gputrace_link *link = NULL;
+	char **words = parse(&run, argc, argv);
+	int attached;
+
+	if (!words[0]) {
+		tool_warn(&run.tool, "no BPF object file given");
+		tool_usage(&run.tool);
+	}
+	tool_open(&run.tool);
+	if (gputrace_object_open_file(run.tool.ctx, words[0], &run.object))
+		tool_fail(&run.tool, "%s", gputrace_last_error());
+	words += words[1] && words[1][0] == '-' && words[1][1] == '-' && !words[1][2] ? 2 : 1;
+	tool_spawn(&run.tool, words);
+	if (gputrace_attach_object(run.tool.target, run.object, &link))
+		tool_fail(&run.tool, "%s", gputrace_last_error());
+
+	tool_follow(&run.tool, handle, &run);
+
+	print_maps(&run);
+	attached = report_programs(&run);
+	gputrace_link_unref(link);
+	gputrace_object_unref(run.object);
+	return tool_finish(&run.tool, attached);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "print-event.h"
+
+#include <inttypes.h>
+
+#include "tools-common.h"
+
+static void print_call_args(const struct gputrace_event *event)
+{
+	unsigned n;
+	const uint64_t *args = gputrace_event_get_args(event, &n);
+
+	for (unsigned i = 0; i < n; i++) {
+		const char *name = gputrace_event_get_arg_name(event, i);
+
+		/* Addresses and handles are large, sizes and counts mostly are not. */
+		printf(args[i] < UINT64_C(1) << 32 ? " %s=%" PRIu64 : " %s=0x%" PRIx64, name ? name : "?", args[i]);
+	}
+	if (gputrace_event_get_result(event))
+		printf(" -> error %d", gputrace_event_get_result(event));
+}
+
+static void print_kernel_args(const struct gputrace_event *event)
+{
+	const uint32_t *grid = gputrace_event_get_grid(event), *block = gputrace_event_get_block(event);
+
+	if (grid && block)
+		printf(" <<<(%u,%u,%u), (%u,%u,%u), %u>>>", grid[0], grid[1], grid[2],
+		       block[0], block[1], block[2], gputrace_event_get_shared_bytes(event));
+	printf(" launch=%" PRIu64 " device=%d stream=%" PRIu64, gputrace_event_get_launch_id(event),
+	       gputrace_event_get_device(event), gputrace_event_get_stream(event));
+	if (gputrace_event_get_time_error(event))
+		printf(" error=%" PRIu64 "ns", gputrace_event_get_time_error(event));
+	if (gputrace_event_get_type(event) == GPUTRACE_EVENT_LAUNCH && gputrace_event_get_result(event))
+		printf(" -> error %d", gputrace_event_get_result(event));
+}
+
+static void print_details(const struct gputrace_event *event)
+{
+	size_t size;
+
+	switch (gputrace_event_get_type(event)) {
+	case GPUTRACE_EVENT_API:
+		print_call_args(event);
+		break;
+	case GPUTRACE_EVENT_LAUNCH:
+	case GPUTRACE_EVENT_KERNEL:
+		print_kernel_args(event);
+		break;
+	case GPUTRACE_EVENT_DATA:
+		gputrace_event_get_data(event, &size);
+		printf(" %zu bytes", size);
+		break;
+	case GPUTRACE_EVENT_LOST:
+		printf(" %" PRIu64 " records", gputrace_event_get_count(event));
+		break;
+	default:
+		if (gputrace_event_get_text(event))
+			printf(" %s", tool_printable(gputrace_event_get_text(event)));
+	}
+}
+
+void print_event(struct print *print, const struct gputrace_event *event)
+{
+	static const char *const kinds[] = {
+		"?", "process", "exit", "context", "api", "launch", "kernel", "data", "print", "function",
+		"lost", "note"
+	};
+	unsigned type = (unsigned)gputrace_event_get_type(event);
+	uint64_t time = gputrace_event_get_time(event), end = gputrace_event_get_end(event);
+
+	if (!print->origin) {
+		print->origin = time;
+		printf("%14s %12s %-8s %15s  %s\n", "TIME us", "DURATION us", "KIND", "PROCESS/THREAD", "WHAT");
+	}
+	/* Late events may come from before the first. */
+	if (time >= print->origin)
+		tool_print_us(stdout, 14, time - print->origin);
+	else
+		printf("%14s", "(before)");
+	putchar(' ');
+	if (end > time)
+		tool_print_us(stdout, 12, end - time);
+	else
+		printf("%12s", "-");
+	printf(" %-8s %7d/%-7d  %s", type < sizeof(kinds) / sizeof(kinds[0]) ? kinds[type] : "?",
+	       gputrace_event_get_pid(event), gputrace_event_get_tid(event),
+	       tool_printable(gputrace_event_get_name(event)));
+	print_details(event);
+	putchar('\n');
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools-common.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static volatile sig_atomic_t command_pid;
+
+static void vwarn(const struct tool *tool, const char *format, va_list args)
+{
+	fflush(stdout);
+	fprintf(stderr, "%s: ", tool->name);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+void tool_warn(const struct tool *tool, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vwarn(tool, format, args);
+	va_end(args);
+}
+
+void tool_fail(struct tool *tool, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vwarn(tool, format, args);
+	va_end(args);
+	/* A command that still waits must not stay behind. */
+	gputrace_reader_unref(tool->reader);
+	gputrace_target_unref(tool->target);
+	exit(EXIT_TOOL);
+}
+
+void tool_usage(const struct tool *tool)
+{
+	fprintf(stderr, "Try '%s --help'.\n", tool->name);
+	exit(EXIT_TOOL);
+}
+
+static void set_device(struct tool *tool, const char *value)
+{
+	if (!strcmp(value, "sim"))
+		tool->device = GPUTRACE_DEVICE_SIM;
+	else if (!strcmp(value, "gpu"))
+		tool->device = GPUTRACE_DEVICE_REAL;
+	else
+		tool_fail(tool, "--device is 'gpu' or 'sim', not '%s'", value);
+}
+
+void tool_option(struct tool *tool, int option, const char *value)
+{
+	switch (option) {
+	case 'D':
+		set_device(tool, value);
+		break;
+	case 'A':
+		tool->agent = value;
+		break;
+	case 'q':
+		tool->quiet = 1;
+		break;
+	case 'h':
+		fputs(tool->usage, stdout);
+		exit(EXIT_SUCCESS);
+	case 'V':
+		printf("%s (libgputrace) %s\n", tool->name, gputrace_version());
+		exit(EXIT_SUCCESS);
+	default:
+		tool_usage(tool);
+	}
+}
+
+static void log_line(void *data, int level, const char *text)
+{
+	(void)level;
+	tool_warn(data, "%s", text);
+}
+
+void tool_open(struct tool *tool)
+{
+	struct gputrace_ctx_opts opts = { .size = sizeof(opts), .log = log_line, .log_data = tool,
+		.log_level = tool->quiet ? GPUTRACE_LOG_ERROR : GPUTRACE_LOG_WARNING };
+
+	if (gputrace_ctx_new(&opts, &tool->ctx))
+		tool_fail(tool, "%s", gputrace_last_error());
+}
+
+void tool_spawn(struct tool *tool, char **command)
+{
+	struct gputrace_spawn_opts opts = { .size = sizeof(opts), .device = tool->device,
+					    .agent = tool->agent };
+	int error;
+
+	if (!command[0]) {
+		tool_warn(tool, "no command given");
+		tool_usage(tool);
+	}
+	error = gputrace_target_spawn(tool->ctx, command, &opts, &tool->target);
+	if (!error)
+		error = gputrace_reader_new(tool->target, NULL, &tool->reader);
+	if (!error)
+		return;
+	tool_warn(tool, "%s", gputrace_last_error());
+	/* -ENOENT is also said of a missing agent, which is no fault of the command. */
+	if (error == -ENOENT && strstr(gputrace_last_error(), command[0]))
+		exit(EXIT_NOT_FOUND);
+	exit(error == -EACCES ? EXIT_CANNOT_RUN : EXIT_TOOL);
+}
+
+/* The terminal sends its signals to the command as well; pass on those of other processes. */
+static void pass_on(int number, siginfo_t *info, void *machine)
+{
+	(void)machine;
+	if (command_pid && info->si_code != SI_KERNEL)
+		kill(command_pid, number);
+}
+
+static void catch_signals(const struct tool *tool)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+	struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
+
+	command_pid = gputrace_target_get_pid(tool->target);
+	sigemptyset(&action.sa_mask);
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaction(numbers[i], &action, NULL);
+}
+
+static void note_status(struct tool *tool)
+{
+	int status;
+
+	if (gputrace_target_has_exited(tool->target, &status) != 1)
+		return;
+	command_pid = 0;
+	tool->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *event, void *data),
+		 void *data)
+{
+	const struct gputrace_event *event;
+	int ready;
+
+	catch_signals(tool);
+	if (gputrace_target_resume(tool->target))
+		tool_fail(tool, "%s", gputrace_last_error());
+	do {
+		ready = gputrace_reader_wait(tool->reader, 50);
+		while ((event = gputrace_reader_next(tool->reader)))
+			handle(event, data);
+		note_status(tool);
+	} while (ready >= 0 || ready == -EINTR);
+	if (ready != -ENODATA)
+		tool_fail(tool, "%s", gputrace_last_error());
+	fflush(stdout);
+}
+
+int tool_finish(struct tool *tool, int did_something)
+{
+	if (gputrace_target_count_agents(tool->target) == 0)
+		tool_warn(tool, tool->device == GPUTRACE_DEVICE_SIM ?
+			  "the command did not use CUDA" :
+			  "the command did not use CUDA, or found no driver (libcuda.so.1) or no GPU; "
+			  "--device=sim runs it on the software device");
+	gputrace_reader_unref(tool->reader);
+	gputrace_target_unref(tool->target);
+	gputrace_ctx_unref(tool->ctx);
+	if (ferror(stdout) || fflush(stdout)) {
+		tool_warn(tool, "writing the output: %s", strerror(errno));
+		did_something = 0;
+	}
+	/* A command that failed says more than we can. */
+	return tool->status || did_something ? tool->status : EXIT_TOOL;
+}
+
+const char *tool_printable(const char *name)
+{
+	static char buffers[4][512];
+	static unsigned turn;
+	char *buffer = buffers[turn++ % 4];
+	size_t i = 0;
+
+	for (; name && name[i] && i < sizeof(buffers[0]) - 1; i++)
+		buffer[i] = (unsigned char)name[i] < 0x20 || name[i] == 0x7f ? '?' : name[i];
+	buffer[i] = '\0';
+	return buffer;
+}
+
+void tool_print_us(FILE *file, int width, uint64_t ns)
+{
+	fprintf(file, "%*" PRIu64 ".%03u", width > 4 ? width - 4 : 0, ns / 1000, (unsigned)(ns % 1000));
+}
