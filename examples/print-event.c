@@ -56,7 +56,8 @@ static void print_details(const struct gputrace_event *event)
 		break;
 	default:
 		if (gputrace_event_get_text(event))
-			printf(" %s", tool_printable(gputrace_event_get_text(event)));
+			printf("%s%s", gputrace_event_get_name(event) ? " " : "",
+			       tool_printable(gputrace_event_get_text(event)));
 	}
 }
 
