@@ -76,7 +76,7 @@ struct gputrace_clock_opts {
 	/*
 	 * How far the GPU's rate may be, at any moment, from its mean over some
 	 * seconds: parts per billion, default 500; and how much more for each
-	 * second of distance, default 25.  At most 100000 each.
+	 * second of distance, default 100.  At most 100000 each.
 	 */
 	uint32_t rate_uncertainty_ppb;
 	uint32_t rate_change_ppb_s;
@@ -120,7 +120,8 @@ GPUTRACE_API int gputrace_clock_update(struct gputrace_clock *clock);
  * before_ns and after_ns the GPU's time was gpu_ns.  source: PING for values of
  * %globaltimer, REGISTER or CALL for values of the timer register.  Samples may
  * come late and out of order.
- * -EINVAL: before_ns > after_ns, more than 10 s apart, a time of 0 or above 2^62, or a source unknown.
+ * -EINVAL: before_ns > after_ns, more than 10 s apart, a time of 0 or above 2^61, or a source unknown;
+ * -ENODATA: inside a break of the host's own clocks.
  */
 GPUTRACE_API int gputrace_clock_add_interval(struct gputrace_clock *clock, uint64_t before_ns,
 					     uint64_t after_ns, uint64_t gpu_ns, int source);
