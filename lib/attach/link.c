@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/attach/link.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/target/target.h"
+#include "lib/uprobe/api_trace.h"
+#include "lib/uprobe/kernel_programs.h"
+#include "lib/util/error.h"
+
+static int take_bit(struct gputrace_target *target, uint32_t *ret_bit)
+{
+	for (uint32_t bit = 0; bit < GT_LINKS_MAX; bit++) {
+		if (target->link_bits & 1u << bit)
+			continue;
+		target->link_bits |= 1u << bit;
+		*ret_bit = bit;
+		return 0;
+	}
+	return gt_error(-ENOSPC, "%d GPU links are attached to this target already: put several programs into one object",
+			GT_LINKS_MAX);
+}
+
+int gt_link_new(struct gputrace_target *target, bool on_gpu, struct gputrace_link **ret_link)
+{
+	struct gputrace_link *link, **tail;
+	uint32_t bit = 0;
+	int r;
+
+	if (on_gpu && target->resumed)
+		return gt_error(-EBUSY, "the target runs already: attach GPU programs before gputrace_target_resume()");
+	r = on_gpu ? take_bit(target, &bit) : 0;
+	if (r)
+		return r;
+	link = calloc(1, sizeof(*link));
+	if (!link)
+		return gt_error(-ENOMEM, "out of memory");
+	link->references = 1;
+	link->target = target;
+	link->on_gpu = on_gpu;
+	link->bit = bit;
+	for (tail = &target->links; *tail; tail = &(*tail)->next)
+		;
+	*tail = link;
+	*ret_link = link;
+	return 0;
+}
+
+int gt_link_add_probe(struct gputrace_link *link, const struct gt_probe *probe)
+{
+	struct gt_probe *more = realloc(link->probes, (link->probe_count + 1) * sizeof(*more)), *copy;
+
+	if (!more)
+		return -ENOMEM;
+	link->probes = more;
+	copy = &more[link->probe_count];
+	*copy = *probe;
+	copy->function = strdup(probe->function);
+	copy->kernel = strdup(probe->kernel);
+	copy->opcode = probe->opcode ? strdup(probe->opcode) : NULL;
+	link->probe_count++;
+	return copy->function && copy->kernel && (!probe->opcode || copy->opcode) ? 0 : -ENOMEM;
+}
+
+int gt_link_add_text(struct gputrace_link *link, const char *text)
+{
+	size_t have = link->text ? strlen(link->text) : 0, size = strlen(text);
+	char *more = realloc(link->text, have + size + 1);
+
+	if (!more)
+		return -ENOMEM;
+	memcpy(more + have, text, size + 1);
+	link->text = more;
+	return 0;
+}
+
+static void free_link(struct gputrace_link *link)
+{
+	for (unsigned i = 0; i < link->probe_count; i++) {
+		free((char *)(uintptr_t)link->probes[i].function);
+		free((char *)(uintptr_t)link->probes[i].kernel);
+		free((char *)(uintptr_t)link->probes[i].opcode);
+	}
+	free(link->probes);
+	free(link->text);
+	gputrace_object_unref(link->object);
+	free(link);
+}
+
+int gputrace_link_detach(struct gputrace_link *link)
+{
+	if (link->detached)
+		return 0;
+	link->detached = true;
+	if (link->on_gpu && link->target)
+		gt_target_switch(link->target, link->bit, false);
+	if (link->api)
+		gt_api_trace_close(link->api);
+	if (link->programs)
+		gt_kernel_programs_detach(link->programs);
+	link->api = NULL;
+	link->programs = NULL;
+	return 0;
+}
+
+struct gputrace_link *gputrace_link_ref(struct gputrace_link *link)
+{
+	if (link)
+		atomic_fetch_add(&link->references, 1);
+	return link;
+}
+
+/* The target keeps a detached link, since running kernels may still use its maps. */
+struct gputrace_link *gputrace_link_unref(struct gputrace_link *link)
+{
+	if (!link || atomic_fetch_sub(&link->references, 1) != 1)
+		return NULL;
+	gputrace_link_detach(link);
+	if (!link->target)
+		free_link(link);
+	return NULL;
+}
+
+void gt_link_orphan(struct gputrace_link *link)
+{
+	gputrace_link_detach(link);
+	link->target = NULL;
+	link->next = NULL;
+	if (!atomic_load(&link->references))
+		free_link(link);
+}

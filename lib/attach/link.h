@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GT_ATTACH_LINK_H
+#define GT_ATTACH_LINK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gputrace/gputrace.h>
+
+#include "lib/wire/probe.h"
+
+struct gt_api_trace;
+struct gt_kernel_programs;
+
+struct gputrace_link {
+	atomic_uint references;
+	struct gputrace_target *target;	/* NULL once the target is gone */
+	struct gputrace_link *next;	/* in the target's list, in attach order */
+	bool detached;
+	/* GPU side */
+	bool on_gpu;
+	uint32_t bit;			/* in the launch word */
+	struct gputrace_object *object;	/* whose programs these are; NULL for the timeline */
+	char *text;			/* PTX of the probe functions */
+	struct gt_probe *probes;	/* function, kernel, opcode are malloc'd */
+	unsigned probe_count;
+	/* CPU side */
+	struct gt_api_trace *api;
+	struct gt_kernel_programs *programs;
+};
+
+/* A new link in the target's list; on_gpu: with a bit of its own, -ENOSPC when all are taken. */
+int gt_link_new(struct gputrace_target *target, bool on_gpu, struct gputrace_link **ret_link);
+/* One more reference, as the caller's result. */
+int gt_link_add_probe(struct gputrace_link *link, const struct gt_probe *probe);
+int gt_link_add_text(struct gputrace_link *link, const char *text);
+
+/* The target goes away: detach and forget it. */
+void gt_link_orphan(struct gputrace_link *link);
+
+#endif

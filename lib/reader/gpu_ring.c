@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records that GPU code wrote, of every context of a process. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/object/map.h"
+#include "lib/reader/print.h"
+#include "lib/reader/reader.h"
+
+#define BATCH 65536
+
+static void take_kernel(struct gputrace_reader *reader, struct gt_process *process, unsigned context,
+			uint32_t size)
+{
+	struct gt_rec_kernel record;
+	struct gt_queued *queued;
+
+	if (size != sizeof(record))
+		return;
+	memcpy(&record, reader->payload, sizeof(record));
+	queued = gt_queued_new(GPUTRACE_EVENT_KERNEL, process, 0);
+	if (queued) {
+		queued->event.launch_id = record.launch;
+		queued->event.kernel_id = record.kernel;
+		queued->event.context = context;
+		queued->event.gpu_start = record.start;
+		queued->event.gpu_end = record.end;
+		/* For its place in the queue; resolved better when it is delivered. */
+		queued->event.end = gt_reader_now();
+		gt_reader_host_time(&process->contexts[context], record.end, &queued->event.end,
+				    &queued->event.time_error);
+	}
+	gt_reader_push(reader, queued);
+}
+
+static void take_print(struct gputrace_reader *reader, struct gt_process *process, unsigned context,
+		       uint32_t size)
+{
+	struct gt_rec_printk record;
+	struct gt_queued *queued;
+
+	if (size < sizeof(record))
+		return;
+	memcpy(&record, reader->payload, sizeof(record));
+	if (record.fmt_size > GT_PRINTK_MAX || record.fmt_size > size - sizeof(record))
+		return;
+	queued = gt_queued_new(GPUTRACE_EVENT_PRINT, process, 1024);
+	if (queued) {
+		gt_print(queued->bytes, 1024, (const char *)reader->payload + sizeof(record),
+			 record.fmt_size, record.args, 3);
+		queued->event.text = queued->bytes;
+		queued->event.launch_id = record.launch;
+		queued->event.context = context;
+		queued->event.gpu_start = queued->event.gpu_end = record.time;
+		queued->event.end = gt_reader_now();
+		gt_reader_host_time(&process->contexts[context], record.time, &queued->event.end,
+				    &queued->event.time_error);
+	}
+	gt_reader_push(reader, queued);
+}
+
+static void take_data(struct gputrace_reader *reader, struct gt_process *process, unsigned context,
+		      const struct gt_layout_ring *ring, uint32_t size)
+{
+	struct gt_queued *queued;
+
+	if (!ring->map)
+		return;
+	queued = gt_queued_new(GPUTRACE_EVENT_DATA, process, size);
+	if (queued) {
+		memcpy(queued->bytes, reader->payload, size);
+		queued->event.data = queued->bytes;
+		queued->event.data_size = size;
+		queued->event.context = context;
+		queued->event.name = gputrace_map_get_name(ring->map);
+		/* Such a record carries no time that we know of. */
+		queued->event.time = queued->event.end = gt_reader_now();
+	}
+	gt_reader_push(reader, queued);
+}
+
+static unsigned drain_ring(struct gputrace_reader *reader, struct gt_process *process, unsigned c,
+			   unsigned index)
+{
+	const struct gt_layout_ring *where = &process->target->layout.rings[index];
+	struct gt_host_arena *area = gt_process_area(process, c);
+	struct gt_target_context *context = &process->contexts[c];
+	struct gt_ring ring = {
+		.data = (uint8_t *)area + where->data,
+		.size = where->size,
+		.tail = context->tail[index],
+		.published = &area->ring_tail[index],
+	};
+	struct gt_record record;
+	unsigned count = 0;
+	int r = 0;
+
+	while (count < BATCH && (r = gt_ring_take(&ring, &record, reader->payload)) > 0) {
+		if (record.type == GT_REC_KERNEL)
+			take_kernel(reader, process, c, record.size);
+		else if (record.type == GT_REC_PRINTK)
+			take_print(reader, process, c, record.size);
+		else if (record.type == GT_REC_DATA)
+			take_data(reader, process, c, where, record.size);
+		count++;
+	}
+	context->tail[index] = ring.tail;
+	if (r < 0) {
+		context->broken |= 1ull << index;
+		gt_reader_push_note(reader, process, "the program has overwritten a ring of the GPU's: nothing more is read from it", 0);
+	}
+	return count;
+}
+
+/* What the GPU lost is in its own memory, so it is known as of the last snapshot. */
+static void count_lost(struct gputrace_reader *reader, struct gt_process *process, unsigned c)
+{
+	const struct gt_layout *layout = &process->target->layout;
+	struct gt_host_arena *area = gt_process_area(process, c);
+	const struct gt_dev_arena *dev = (const void *)((uint8_t *)area + layout->shm.snapshot);
+	struct gt_target_context *context = &process->contexts[c];
+	/* Pairs with the agent's release after it has copied. */
+	uint64_t snapshot = __atomic_load_n(&area->snapshot, __ATOMIC_ACQUIRE);
+
+	if (snapshot == context->snapshot)
+		return;
+	context->snapshot = snapshot;
+	for (unsigned i = 0; i < layout->ring_count; i++) {
+		uint64_t lost = __atomic_load_n(&dev->ring[i].lost, __ATOMIC_RELAXED);
+
+		if (lost <= context->lost[i])
+			continue;
+		gt_reader_push_lost(reader, process, layout->rings[i].map ?
+				    gputrace_map_get_name(layout->rings[i].map) : "timeline ring",
+				    lost - context->lost[i]);
+		context->lost[i] = lost;
+	}
+}
+
+unsigned gt_reader_drain_gpu(struct gputrace_reader *reader, struct gt_process *process)
+{
+	unsigned count = 0;
+
+	for (unsigned c = 0; c < GT_CONTEXTS_MAX; c++) {
+		if (!process->contexts[c].known)
+			continue;
+		for (unsigned i = 0; i < process->target->layout.ring_count; i++) {
+			if (!(process->contexts[c].broken & 1ull << i))
+				count += drain_ring(reader, process, c, i);
+		}
+		count_lost(reader, process, c);
+	}
+	return count;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/reader/launches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Launches that ran once are kept in a ring by id: a kernel's record comes soon
+ * after its launch's, or never.  Graph nodes run again and again, so captured
+ * launches stay.
+ */
+#define RECENT 65536u		/* a power of two */
+#define CAPTURED_MAX (1u << 20)
+#define THREADS 256u		/* threads looked after at a time; a power of two */
+#define PER_THREAD 1024u	/* their latest launches; a power of two */
+
+struct thread {
+	uint32_t tid;
+	uint32_t head;		/* launches ever added, modulo 2^32 */
+	struct {
+		uint64_t enter, leave, id;
+	} latest[PER_THREAD];
+};
+
+struct gt_launches {
+	struct gt_rec_launch *recent;
+	struct gt_rec_launch *captured;	/* open addressing by id */
+	uint32_t captured_count, captured_room;
+	struct thread *threads[THREADS];
+};
+
+struct gt_launches *gt_launches_new(void)
+{
+	struct gt_launches *launches = calloc(1, sizeof(*launches));
+
+	if (!launches)
+		return NULL;
+	launches->recent = calloc(RECENT, sizeof(*launches->recent));
+	if (!launches->recent) {
+		free(launches);
+		return NULL;
+	}
+	return launches;
+}
+
+void gt_launches_free(struct gt_launches *launches)
+{
+	if (!launches)
+		return;
+	for (unsigned i = 0; i < THREADS; i++)
+		free(launches->threads[i]);
+	free(launches->recent);
+	free(launches->captured);
+	free(launches);
+}
+
+static struct gt_rec_launch *captured_slot(struct gt_rec_launch *table, uint32_t room, uint64_t id)
+{
+	uint32_t i = (uint32_t)((id * 0x9e3779b97f4a7c15ull) >> 40) & (room - 1);
+
+	while (table[i].launch && table[i].launch != id)
+		i = (i + 1) & (room - 1);
+	return &table[i];
+}
+
+static bool grow_captured(struct gt_launches *launches)
+{
+	uint32_t room = launches->captured_room ? 2 * launches->captured_room : 1024;
+	struct gt_rec_launch *table;
+
+	if (room > 2 * CAPTURED_MAX)
+		return false;
+	table = calloc(room, sizeof(*table));
+	if (!table)
+		return false;
+	for (uint32_t i = 0; i < launches->captured_room; i++) {
+		if (launches->captured[i].launch)
+			*captured_slot(table, room, launches->captured[i].launch) = launches->captured[i];
+	}
+	free(launches->captured);
+	launches->captured = table;
+	launches->captured_room = room;
+	return true;
+}
+
+static void add_captured(struct gt_launches *launches, const struct gt_rec_launch *record)
+{
+	struct gt_rec_launch *slot;
+
+	if (2 * launches->captured_count >= launches->captured_room && !grow_captured(launches))
+		return;
+	slot = captured_slot(launches->captured, launches->captured_room, record->launch);
+	launches->captured_count += !slot->launch;
+	*slot = *record;
+}
+
+static void add_to_thread(struct gt_launches *launches, const struct gt_rec_launch *record)
+{
+	struct thread **slot = &launches->threads[record->tid & (THREADS - 1)], *thread = *slot;
+
+	if (!thread)
+		thread = *slot = calloc(1, sizeof(*thread));
+	if (!thread)
+		return;
+	if (thread->tid != record->tid) {
+		thread->tid = record->tid;
+		thread->head = 0;
+		memset(thread->latest, 0, sizeof(thread->latest));
+	}
+	thread->latest[thread->head & (PER_THREAD - 1)].enter = record->enter;
+	thread->latest[thread->head & (PER_THREAD - 1)].leave = record->leave;
+	thread->latest[thread->head & (PER_THREAD - 1)].id = record->launch;
+	thread->head++;
+}
+
+void gt_launches_add(struct gt_launches *launches, const struct gt_rec_launch *record)
+{
+	if (!record->launch)
+		return;
+	add_to_thread(launches, record);
+	if (record->flags & GT_LAUNCH_CAPTURED)
+		add_captured(launches, record);
+	else
+		launches->recent[record->launch & (RECENT - 1)] = *record;
+}
+
+const struct gt_rec_launch *gt_launches_find(const struct gt_launches *launches, uint64_t id)
+{
+	const struct gt_rec_launch *found = &launches->recent[id & (RECENT - 1)];
+
+	if (!id)
+		return NULL;
+	if (found->launch == id)
+		return found;
+	if (!launches->captured_room)
+		return NULL;
+	found = captured_slot(launches->captured, launches->captured_room, id);
+	return found->launch ? found : NULL;
+}
+
+uint64_t gt_launches_within(const struct gt_launches *launches, uint32_t tid, uint64_t enter,
+			    uint64_t leave)
+{
+	const struct thread *thread = launches->threads[tid & (THREADS - 1)];
+
+	if (!thread || thread->tid != tid)
+		return 0;
+	for (uint32_t i = 1; i <= PER_THREAD; i++) {
+		uint32_t at = (thread->head - i) & (PER_THREAD - 1);
+
+		if (!thread->latest[at].id || thread->latest[at].leave < enter)
+			return 0;
+		if (thread->latest[at].enter >= enter && thread->latest[at].leave <= leave)
+			return thread->latest[at].id;
+	}
+	return 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/reader/print.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+struct output {
+	char *to, *end;		/* end: where the NUL must fit */
+};
+
+static void put(struct output *out, const char *text, size_t length)
+{
+	if (length > (size_t)(out->end - out->to))
+		length = (size_t)(out->end - out->to);
+	memcpy(out->to, text, length);
+	out->to += length;
+}
+
+struct conversion {
+	int width;
+	char fill;		/* ' ' or '0' */
+	bool alternate, wide;	/* '#'; 64 bits */
+	char letter;
+};
+
+/* Understand one conversion at `p` (just behind '%'); its length, 0 if it is none of ours. */
+static size_t parse(const char *p, const char *end, struct conversion *c)
+{
+	const char *start = p;
+	int longs = 0;
+
+	*c = (struct conversion){ .fill = ' ' };
+	for (; p < end && (*p == '#' || *p == '0'); p++) {
+		if (*p == '#')
+			c->alternate = true;
+		else
+			c->fill = '0';
+	}
+	for (; p < end && *p >= '0' && *p <= '9' && c->width < 100; p++)
+		c->width = c->width * 10 + (*p - '0');
+	for (; p < end && *p == 'l' && longs < 2; p++)
+		longs++;
+	c->wide = longs > 0;
+	if (p == end || !strchr("diuxXpc", *p) || !*p)
+		return 0;
+	c->letter = *p;
+	return (size_t)(p + 1 - start);
+}
+
+static void convert(struct output *out, const struct conversion *c, uint64_t value)
+{
+	char digits[32], text[160];
+	int64_t number = c->wide ? (int64_t)value : (int32_t)value;
+	size_t length, pad;
+
+	if (!c->wide && c->letter != 'p')
+		value = (uint32_t)value;
+	switch (c->letter) {
+	case 'd':
+	case 'i':
+		snprintf(digits, sizeof(digits), "%" PRId64, number);
+		break;
+	case 'u':
+		snprintf(digits, sizeof(digits), "%" PRIu64, value);
+		break;
+	case 'x':
+		snprintf(digits, sizeof(digits), c->alternate ? "%#" PRIx64 : "%" PRIx64, value);
+		break;
+	case 'X':
+		snprintf(digits, sizeof(digits), c->alternate ? "%#" PRIX64 : "%" PRIX64, value);
+		break;
+	case 'p':
+		snprintf(digits, sizeof(digits), "0x%" PRIx64, value);
+		break;
+	default:
+		digits[0] = (char)value;
+		digits[1] = 0;
+	}
+	length = strlen(digits);
+	pad = (size_t)c->width > length ? (size_t)c->width - length : 0;
+	memset(text, c->fill, pad);
+	memcpy(text + pad, digits, length);
+	put(out, text, pad + length);
+}
+
+void gt_print(char *buffer, size_t size, const char *format, size_t format_size, const uint64_t *args,
+	      unsigned count)
+{
+	const char *p = format, *end = format + strnlen(format, format_size);
+	struct output out = { buffer, buffer + size - 1 };
+	unsigned used = 0;
+
+	while (p < end) {
+		struct conversion c;
+		size_t length;
+
+		if (*p != '%') {
+			put(&out, p++, 1);
+		} else if (p + 1 < end && p[1] == '%') {
+			put(&out, "%", 1);
+			p += 2;
+		} else {
+			length = parse(p + 1, end, &c);
+			if (length && used < count) {
+				convert(&out, &c, args[used++]);
+				p += 1 + length;
+			} else {
+				put(&out, p++, 1);
+			}
+		}
+	}
+	*out.to = 0;
+}

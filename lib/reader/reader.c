@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/reader/reader.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/attach/link.h"
+#include "lib/ctx.h"
+#include "lib/target/context.h"
+#include "lib/uprobe/api_trace.h"
+#include "lib/util/error.h"
+
+#define DEFAULT_WINDOW_NS 20000000u
+#define CLOCK_PERIOD_NS 100000000u
+#define POLL_MS 2	/* rings that the GPU writes wake nobody up */
+
+uint64_t gt_reader_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void gt_reader_push(struct gputrace_reader *reader, struct gt_queued *queued)
+{
+	if (queued && !gt_queue_push(&reader->queue, queued))
+		return;
+	reader->lost++;
+	if (!reader->out_of_memory)
+		gt_log(reader->target->ctx, GPUTRACE_LOG_ERROR, "out of memory: events are lost from here on");
+	reader->out_of_memory = true;
+}
+
+void gt_reader_push_lost(struct gputrace_reader *reader, struct gt_process *process,
+			 const char *where, uint64_t count)
+{
+	struct gt_queued *queued = gt_queued_new(GPUTRACE_EVENT_LOST, process, 0);
+
+	reader->lost += count;
+	if (queued) {
+		queued->event.time = queued->event.end = gt_reader_now();
+		queued->event.name = where;
+		queued->event.count = count;
+	}
+	gt_reader_push(reader, queued);
+}
+
+void gt_reader_push_note(struct gputrace_reader *reader, struct gt_process *process,
+			 const char *text, size_t size)
+{
+	struct gt_queued *queued;
+
+	if (!size)
+		size = strlen(text) + 1;
+	queued = gt_queued_new(GPUTRACE_EVENT_NOTE, process, size);
+	if (queued) {
+		queued->event.time = queued->event.end = gt_reader_now();
+		queued->event.text = memcpy(queued->bytes, text, size);
+	}
+	gt_reader_push(reader, queued);
+}
+
+static void announce(struct gputrace_reader *reader, struct gt_process *process, int type)
+{
+	struct gt_queued *queued = gt_queued_new(type, process, 0);
+
+	if (queued) {
+		queued->event.time = queued->event.end = gt_reader_now();
+		queued->event.name = process->command;
+	}
+	gt_reader_push(reader, queued);
+}
+
+/* Everything that has come so far, into the queue; how many records. */
+static unsigned collect(struct gputrace_reader *reader)
+{
+	struct gputrace_target *target = reader->target;
+	unsigned count = 0;
+
+	gputrace_target_dispatch(target);
+	if (gt_reader_now() - reader->clocks_updated > CLOCK_PERIOD_NS) {
+		gt_target_update_clocks(target);
+		reader->clocks_updated = gt_reader_now();
+	}
+	for (struct gt_process *process = target->processes; process; process = process->next) {
+		bool live = process->socket >= 0;
+		unsigned n;
+
+		if (!process->configured)
+			continue;
+		if (!process->announced)
+			announce(reader, process, GPUTRACE_EVENT_PROCESS);
+		process->announced = true;
+		n = gt_reader_drain_agent(reader, process) + gt_reader_drain_gpu(reader, process);
+		if (!n && !live && !process->ended_announced) {
+			announce(reader, process, GPUTRACE_EVENT_EXIT);
+			process->ended_announced = true;
+		}
+		count += n;
+	}
+	return count + gt_reader_drain_api(reader);
+}
+
+int gputrace_reader_new(struct gputrace_target *target, const struct gputrace_reader_opts *opts,
+			struct gputrace_reader **ret_reader)
+{
+	struct gputrace_reader_opts known;
+	struct gputrace_reader *reader;
+	struct epoll_event event = { .events = EPOLLIN };
+	int r = gt_opts_read(opts, sizeof(uint64_t), &known, sizeof(known));
+
+	if (r)
+		return r;
+	if (target->reader)
+		return gt_error(-EBUSY, "the target has a reader already");
+	reader = calloc(1, sizeof(*reader));
+	if (!reader)
+		return gt_error(-ENOMEM, "out of memory");
+	reader->references = 1;
+	reader->window_ns = known.window_ns ? known.window_ns : DEFAULT_WINDOW_NS;
+	reader->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (reader->epoll_fd < 0 ||
+	    epoll_ctl(reader->epoll_fd, EPOLL_CTL_ADD, target->epoll_fd, &event)) {
+		r = gt_error(-errno, "no epoll descriptor: %s", strerror(errno));
+		if (reader->epoll_fd >= 0)
+			close(reader->epoll_fd);
+		free(reader);
+		return r;
+	}
+	reader->target = gputrace_target_ref(target);
+	target->reader = reader;
+	*ret_reader = reader;
+	return 0;
+}
+
+struct gputrace_reader *gputrace_reader_ref(struct gputrace_reader *reader)
+{
+	if (reader)
+		atomic_fetch_add(&reader->references, 1);
+	return reader;
+}
+
+struct gputrace_reader *gputrace_reader_unref(struct gputrace_reader *reader)
+{
+	if (!reader || atomic_fetch_sub(&reader->references, 1) != 1)
+		return NULL;
+	reader->target->reader = NULL;
+	gputrace_target_unref(reader->target);
+	gt_queue_free(&reader->queue);
+	free(reader->current);
+	close(reader->epoll_fd);
+	free(reader);
+	return NULL;
+}
+
+int gputrace_reader_get_fd(const struct gputrace_reader *reader)
+{
+	return reader->epoll_fd;
+}
+
+uint64_t gputrace_reader_get_lost(const struct gputrace_reader *reader)
+{
+	return reader->lost;
+}
+
+static bool is_due(const struct gputrace_reader *reader)
+{
+	const struct gt_queued *first = gt_queue_first(&reader->queue);
+
+	return first && (reader->ended || first->event.end + reader->window_ns <= gt_reader_now());
+}
+
+static void look(struct gputrace_reader *reader)
+{
+	bool over = gputrace_target_has_exited(reader->target, NULL) &&
+		    !gt_target_has_live_agents(reader->target);
+
+	if (!collect(reader) && over && !gt_target_has_live_agents(reader->target))
+		reader->ended = true;
+}
+
+int gputrace_reader_wait(struct gputrace_reader *reader, int timeout_ms)
+{
+	uint64_t start = gt_reader_now();
+
+	for (;;) {
+		struct pollfd wait = { .fd = reader->epoll_fd, .events = POLLIN };
+		uint64_t waited;
+
+		look(reader);
+		if (is_due(reader))
+			return 1;
+		if (reader->ended)
+			return -ENODATA;
+		waited = (gt_reader_now() - start) / 1000000;
+		if (timeout_ms >= 0 && waited >= (uint64_t)timeout_ms)
+			return 0;
+		poll(&wait, 1, POLL_MS);
+	}
+}
+
+const struct gputrace_event *gputrace_reader_next(struct gputrace_reader *reader)
+{
+	free(reader->current);
+	reader->current = NULL;
+	if (!is_due(reader))
+		return NULL;
+	reader->current = gt_queue_pop(&reader->queue);
+	gt_reader_resolve(reader->current);
+	return &reader->current->event;
+}

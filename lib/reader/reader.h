@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GT_READER_READER_H
+#define GT_READER_READER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/reader/queue.h"
+#include "lib/reader/ring.h"
+#include "lib/target/target.h"
+
+struct gputrace_reader {
+	atomic_uint references;
+	struct gputrace_target *target;
+	uint64_t window_ns;
+	int epoll_fd;
+	struct gt_queue queue;
+	struct gt_queued *current;	/* what gputrace_reader_next() gave last */
+	uint64_t lost, api_lost;
+	uint64_t clocks_updated;	/* CLOCK_MONOTONIC ns */
+	bool ended;			/* nothing more will come */
+	bool out_of_memory;		/* said once */
+	uint8_t payload[GT_RECORD_MAX_PAYLOAD];
+};
+
+uint64_t gt_reader_now(void);
+
+/* Queue an event; counts it as lost when there is no memory. */
+void gt_reader_push(struct gputrace_reader *reader, struct gt_queued *queued);
+void gt_reader_push_lost(struct gputrace_reader *reader, struct gt_process *process,
+			 const char *where, uint64_t count);
+void gt_reader_push_note(struct gputrace_reader *reader, struct gt_process *process,
+			 const char *text, size_t size);
+
+/* agent_ring.c, gpu_ring.c: take in what has come; how many records. */
+unsigned gt_reader_drain_agent(struct gputrace_reader *reader, struct gt_process *process);
+unsigned gt_reader_drain_gpu(struct gputrace_reader *reader, struct gt_process *process);
+unsigned gt_reader_drain_api(struct gputrace_reader *reader);
+
+/* resolve.c: fill in, right before delivery, what other records say of an event. */
+void gt_reader_resolve(struct gt_queued *queued);
+
+/* GPU time to host time by the context's clock; false: not known, *host and *error untouched. */
+bool gt_reader_host_time(const struct gt_target_context *context, uint64_t gpu, uint64_t *ret_host,
+			 uint64_t *ret_error);
+
+#endif

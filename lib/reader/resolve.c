@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ties events together when they are delivered, since their records come by different ways. */
+#include <string.h>
+
+#include "lib/reader/launches.h"
+#include "lib/reader/reader.h"
+#include "lib/uprobe/api_trace.h"
+
+bool gt_reader_host_time(const struct gt_target_context *context, uint64_t gpu, uint64_t *ret_host,
+			 uint64_t *ret_error)
+{
+	return context->clock && !gputrace_clock_to_host(context->clock, gpu, GPUTRACE_CLOCK_BOUND_REGISTER,
+							 ret_host, ret_error);
+}
+
+static void resolve_name(struct gputrace_event *event, const struct gt_process *process)
+{
+	const struct gputrace_kernel *kernel = gt_process_kernel(process, event->kernel_id);
+
+	event->name = kernel ? kernel->display_name : "(unknown kernel)";
+}
+
+static void resolve_launch(struct gputrace_event *event, const struct gt_process *process)
+{
+	const struct gt_rec_launch *launch = gt_launches_find(process->launches, event->launch_id);
+
+	if (launch) {
+		event->kernel_id = launch->kernel;
+		event->context = launch->context;
+		event->stream = launch->stream;
+		event->shared_bytes = launch->shared_bytes;
+		memcpy(event->grid, launch->grid, sizeof(event->grid));
+		memcpy(event->block, launch->block, sizeof(event->block));
+		if (event->type == GPUTRACE_EVENT_KERNEL)
+			event->tid = (int)launch->tid;
+	}
+	if (event->context < GT_CONTEXTS_MAX && process->contexts[event->context].known)
+		event->device = process->contexts[event->context].device;
+	resolve_name(event, process);
+}
+
+static void resolve_gpu_time(struct gputrace_event *event, const struct gt_process *process)
+{
+	const struct gt_target_context *context = &process->contexts[event->context];
+	uint64_t start_error = 0, end_error = 0;
+
+	if (gt_reader_host_time(context, event->gpu_start, &event->time, &start_error) &&
+	    gt_reader_host_time(context, event->gpu_end, &event->end, &end_error)) {
+		event->time_error = start_error > end_error ? start_error : end_error;
+	} else {
+		event->time = event->end;
+		event->time_error = UINT64_MAX;
+	}
+}
+
+void gt_reader_resolve(struct gt_queued *queued)
+{
+	struct gputrace_event *event = &queued->event;
+	struct gt_process *process = queued->process;
+
+	if (!process)
+		return;
+	event->pid = process->pid;
+	switch (event->type) {
+	case GPUTRACE_EVENT_KERNEL:
+		resolve_gpu_time(event, process);
+		resolve_launch(event, process);
+		break;
+	case GPUTRACE_EVENT_PRINT:
+		resolve_gpu_time(event, process);
+		resolve_launch(event, process);
+		break;
+	case GPUTRACE_EVENT_LAUNCH:
+		resolve_launch(event, process);
+		break;
+	case GPUTRACE_EVENT_API:
+		if (gt_api_is_launch((uint32_t)event->api_function))
+			event->launch_id = gt_launches_within(process->launches, (uint32_t)event->tid,
+							      event->time, event->end);
+		break;
+	case GPUTRACE_EVENT_DATA:
+		if (event->context < GT_CONTEXTS_MAX)
+			event->device = process->contexts[event->context].device;
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The consumer's side of a ring in memory that its producers can scribble on. */
+#ifndef GT_READER_RING_H
+#define GT_READER_RING_H
+
+#include <stdint.h>
+
+#include "lib/wire/wire.h"
+
+struct gt_ring {
+	uint8_t *data;
+	uint64_t size;		/* a power of two */
+	uint64_t tail;		/* position of the next record */
+	uint64_t *published;	/* where producers look for the tail */
+};
+
+/*
+ * Take the next record: its header into *ret_record and its payload, as many as
+ * ret_record->size bytes, into `payload` (GT_RECORD_MAX_PAYLOAD bytes).  1; 0:
+ * none is finished; -EPROTO: what is there cannot be a record, the ring is of no
+ * more use.
+ */
+int gt_ring_take(struct gt_ring *ring, struct gt_record *ret_record, void *payload);
+
+#endif

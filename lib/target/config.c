@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/target/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/attach/link.h"
+#include "lib/object/map.h"
+#include "lib/target/target.h"
+#include "lib/util/error.h"
+
+/* Memory that fills itself through stdio. */
+struct text {
+	char *bytes;
+	size_t size;
+	FILE *file;
+};
+
+static int text_open(struct text *text)
+{
+	text->bytes = NULL;
+	text->file = open_memstream(&text->bytes, &text->size);
+	return text->file ? 0 : -ENOMEM;
+}
+
+static int text_close(struct text *text)
+{
+	int failed = fclose(text->file);
+
+	text->file = NULL;
+	return failed || !text->bytes ? -ENOMEM : 0;
+}
+
+static uint32_t put_string(struct text *strings, const char *string)
+{
+	long offset = ftell(strings->file);
+
+	if (!string)
+		return UINT32_MAX;
+	fwrite(string, 1, strlen(string) + 1, strings->file);
+	return (uint32_t)offset;
+}
+
+static int write_all(int fd, const void *bytes, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, bytes, size);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			bytes = (const char *)bytes + n;
+			size -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+static void collect(const struct gputrace_target *target, struct text *ptx, struct text *strings,
+		    struct gt_config_probe *records, uint32_t *ret_count)
+{
+	uint32_t count = 0;
+
+	for (const struct gputrace_link *link = target->links; link; link = link->next) {
+		if (!link->on_gpu || link->detached)
+			continue;
+		fputs(link->text ? link->text : "", ptx->file);
+		for (unsigned i = 0; i < link->probe_count && count < GT_PROBES_MAX; i++) {
+			const struct gt_probe *probe = &link->probes[i];
+
+			records[count++] = (struct gt_config_probe){
+				.point = probe->point,
+				.granularity = probe->granularity,
+				.link = link->bit,
+				.flags = probe->flags,
+				.function = put_string(strings, probe->function),
+				.kernel = put_string(strings, probe->kernel),
+				.opcode = put_string(strings, probe->opcode),
+			};
+		}
+	}
+	fputc(0, ptx->file);
+	fputc(0, strings->file);
+	*ret_count = count;
+}
+
+int gt_config_make(const struct gputrace_target *target)
+{
+	struct gt_config_probe records[GT_PROBES_MAX];
+	struct gt_config config = {
+		.magic = GT_WIRE_MAGIC,
+		.version = GT_WIRE_VERSION,
+		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0),
+	};
+	struct text ptx, strings;
+	int fd, r;
+
+	if (text_open(&ptx))
+		return -ENOMEM;
+	if (text_open(&strings)) {
+		fclose(ptx.file);
+		free(ptx.bytes);
+		return -ENOMEM;
+	}
+	collect(target, &ptx, &strings, records, &config.probe_count);
+	r = text_close(&ptx) | text_close(&strings);
+	config.text_size = ptx.size;
+	config.string_size = (uint32_t)strings.size;
+	fd = r ? -1 : memfd_create("gputrace-config", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd >= 0) {
+		r = write_all(fd, &config, sizeof(config));
+		if (!r)
+			r = write_all(fd, records, config.probe_count * sizeof(records[0]));
+		if (!r)
+			r = write_all(fd, ptx.bytes, ptx.size);
+		if (!r)
+			r = write_all(fd, strings.bytes, strings.size);
+		if (!r && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+			r = -errno;
+		if (r) {
+			close(fd);
+			fd = r;
+		}
+	} else {
+		fd = r ? r : -errno;
+	}
+	free(ptx.bytes);
+	free(strings.bytes);
+	return fd;
+}
+
+/* What a map begins with, wherever an instance of it may be looked at or copied from. */
+static void fill_map(const struct gputrace_map *map, const struct gt_shm *shm, uint8_t *base)
+{
+	uint64_t offset = map->place.offset;
+
+	if (gt_map_is_ring(map))
+		return;
+	if (gt_map_arena(map) == GT_ARENA_DEV)
+		gt_map_write_initial(map, base + shm->dev_template + offset);
+	for (unsigned c = 0; c < shm->contexts; c++) {
+		uint8_t *area = base + shm->areas + c * shm->area_size;
+
+		gt_map_write_initial(map, area + offset +
+				     (gt_map_arena(map) == GT_ARENA_DEV ? shm->snapshot : 0));
+	}
+}
+
+/* Credits of every ring and the initial contents of every map. */
+static void fill(const struct gputrace_target *target, uint8_t *base)
+{
+	const struct gt_layout *layout = &target->layout;
+	const struct gt_shm *shm = &layout->shm;
+	struct gt_shm *header = (void *)base;
+	struct gt_dev_arena *dev = (void *)(base + shm->dev_template);
+
+	memcpy(header, shm, sizeof(*shm));
+	header->agent_ctl.credits = (int64_t)shm->agent_ring_size;
+	for (const struct gputrace_link *link = target->links; link; link = link->next) {
+		if (link->on_gpu && !link->detached)
+			header->switches |= 1ull << link->bit;
+	}
+	for (unsigned i = 0; i < layout->ring_count; i++)
+		dev->ring[i].credits = (int64_t)layout->rings[i].size;
+	for (unsigned i = 0; i < layout->map_count; i++)
+		fill_map(layout->maps[i], shm, base);
+}
+
+int gt_shm_make(const struct gputrace_target *target)
+{
+	uint64_t total = target->layout.shm.total;
+	int fd = memfd_create("gputrace", MFD_CLOEXEC | MFD_ALLOW_SEALING), r;
+	void *base;
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)total) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	base = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	fill(target, base);
+	munmap(base, total);
+	return fd;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GT_TARGET_CONFIG_H
+#define GT_TARGET_CONFIG_H
+
+struct gputrace_target;
+
+/* The config descriptor (see wire/proto.h) from the target's links; a sealed memfd, or -errno. */
+int gt_config_make(const struct gputrace_target *target);
+
+/* A sealed memfd for one process, laid out and filled with initial values, or -errno. */
+int gt_shm_make(const struct gputrace_target *target);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/target/context.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/ctx.h"
+#include "lib/object/map.h"
+#include "lib/target/target.h"
+
+static int refresh(void *target, int timeout_ms)
+{
+	return gt_target_flush(target, timeout_ms);
+}
+
+static int add_instances(struct gt_process *process, unsigned index)
+{
+	struct gputrace_target *target = process->target;
+	const struct gt_layout *layout = &target->layout;
+	uint8_t *area = (uint8_t *)gt_process_area(process, index);
+	struct gt_target_context *context = &process->contexts[index];
+
+	if (!layout->map_count)
+		return 0;
+	context->instances = calloc(layout->map_count, sizeof(*context->instances));
+	if (!context->instances)
+		return -ENOMEM;
+	for (unsigned i = 0; i < layout->map_count; i++) {
+		struct gputrace_map *map = layout->maps[i];
+		uint8_t *memory = area + map->place.offset;
+		int r;
+
+		if (gt_map_arena(map) == GT_ARENA_DEV)
+			memory += layout->shm.snapshot;
+		r = gt_map_add_instance(map, memory, refresh, target, &context->instances[i]);
+		if (r)
+			return r;
+		context->instance_count++;
+	}
+	return 0;
+}
+
+/* The timer register first; where it cannot be read the agent's stamps serve. */
+static int open_clock(struct gt_process *process, unsigned index, const struct gt_rec_context *record)
+{
+	struct gt_target_context *context = &process->contexts[index];
+	struct gputrace_clock_opts opts = { .size = sizeof(opts) };
+	int r;
+
+	if (process->target->software_device) {
+		opts.select = GPUTRACE_CLOCK_NO_DEVICE;
+		opts.tick_ns = 32;
+	} else {
+		opts.select = GPUTRACE_CLOCK_BY_PCI;
+		opts.pci_domain = record->pci_domain;
+		opts.pci_bus = record->pci_bus;
+		opts.pci_device = record->pci_device;
+	}
+	r = gputrace_clock_open(process->target->ctx, &opts, &context->clock);
+	if (r)
+		return r;
+	if (!process->target->software_device) {
+		gputrace_clock_update(context->clock);
+		if (gputrace_clock_get_source(context->clock) == GPUTRACE_CLOCK_SOURCE_NONE) {
+			context->stamped = true;
+			gt_process_send(process, GT_MSG_STAMP, index);
+		}
+	}
+	return 0;
+}
+
+int gt_target_context_seen(struct gt_process *process, const struct gt_rec_context *record)
+{
+	struct gt_target_context *context;
+	int r;
+
+	if (record->context >= GT_CONTEXTS_MAX)
+		return -ERANGE;
+	context = &process->contexts[record->context];
+	if (context->known)
+		return -EALREADY;
+	context->known = true;
+	context->device = record->device;
+	context->arch = record->arch;
+	context->sm_count = record->sm_count;
+	memcpy(context->uuid, record->uuid, sizeof(context->uuid));
+	memcpy(context->name, record->name, sizeof(context->name));
+	context->name[sizeof(context->name) - 1] = 0;
+	r = open_clock(process, record->context, record);
+	if (!r)
+		r = add_instances(process, record->context);
+	if (r)
+		gt_log(process->target->ctx, GPUTRACE_LOG_ERROR, "a CUDA context of process %d cannot be followed: %s",
+		       process->pid, strerror(-r));
+	return r;
+}
+
+void gt_target_update_clocks(struct gputrace_target *target)
+{
+	for (struct gt_process *process = target->processes; process; process = process->next) {
+		for (unsigned i = 0; i < GT_CONTEXTS_MAX; i++) {
+			if (process->contexts[i].clock && !process->contexts[i].stamped &&
+			    !target->software_device)
+				gputrace_clock_update(process->contexts[i].clock);
+		}
+	}
+}
+
+void gt_target_keep_maps(struct gputrace_target *target)
+{
+	for (struct gt_process *process = target->processes; process; process = process->next) {
+		for (unsigned c = 0; c < GT_CONTEXTS_MAX; c++) {
+			struct gt_target_context *context = &process->contexts[c];
+
+			for (unsigned i = 0; i < context->instance_count; i++)
+				gt_map_keep_instance(target->layout.maps[i], context->instances[i]);
+			free(context->instances);
+			context->instances = NULL;
+			context->instance_count = 0;
+		}
+	}
+}

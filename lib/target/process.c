@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The controller's side of the socket: processes that have loaded the agent. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/ctx.h"
+#include "lib/reader/launches.h"
+#include "lib/target/config.h"
+#include "lib/target/target.h"
+#include "lib/util/error.h"
+
+/* Only processes of our own user (or root's) may ask for our shared memory. */
+static bool may_connect(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
+	       (peer.uid == geteuid() || peer.uid == 0 || geteuid() == 0);
+}
+
+int gt_process_accept(struct gputrace_target *target)
+{
+	int fd = accept4(target->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct gt_process *process, **link;
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (fd < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	process = calloc(1, sizeof(*process));
+	event.data.ptr = process;
+	if (!process || !may_connect(fd) ||
+	    epoll_ctl(target->epoll_fd, EPOLL_CTL_ADD, fd, &event)) {
+		free(process);
+		close(fd);
+		return -EACCES;
+	}
+	process->target = target;
+	process->socket = fd;
+	process->shm_fd = -1;
+	for (link = &target->processes; *link; link = &(*link)->next)
+		;
+	*link = process;
+	return 0;
+}
+
+static int send_config(struct gt_process *process, int config_fd)
+{
+	struct gt_msg message = { GT_WIRE_MAGIC, GT_WIRE_VERSION, GT_MSG_CONFIG, 0 };
+	union {
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec iov = { &message, sizeof(message) };
+	struct msghdr header = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
+	};
+	struct cmsghdr *part = CMSG_FIRSTHDR(&header);
+	int fds[2] = { process->shm_fd, config_fd };
+
+	part->cmsg_level = SOL_SOCKET;
+	part->cmsg_type = SCM_RIGHTS;
+	part->cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(part), fds, sizeof(fds));
+	return sendmsg(process->socket, &header, MSG_NOSIGNAL) == (ssize_t)sizeof(message) ? 0 : -errno;
+}
+
+/* The process said hello: give it shared memory and its orders. */
+static int configure(struct gt_process *process)
+{
+	struct gputrace_target *target = process->target;
+	uint64_t total = target->layout.shm.total;
+	int config_fd, r;
+
+	process->shm_fd = gt_shm_make(target);
+	if (process->shm_fd < 0)
+		return process->shm_fd;
+	process->base = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, process->shm_fd, 0);
+	if (process->base == MAP_FAILED) {
+		process->base = NULL;
+		return -errno;
+	}
+	process->launches = gt_launches_new();
+	if (!process->launches)
+		return -ENOMEM;
+	config_fd = gt_config_make(target);
+	if (config_fd < 0)
+		return config_fd;
+	r = send_config(process, config_fd);
+	close(config_fd);
+	process->configured = !r;
+	return r;
+}
+
+static void let_go(struct gt_process *process)
+{
+	if (process->socket < 0)
+		return;
+	epoll_ctl(process->target->epoll_fd, EPOLL_CTL_DEL, process->socket, NULL);
+	close(process->socket);
+	process->socket = -1;
+}
+
+static bool serve_hello(struct gt_process *process, const struct gt_msg_hello *hello)
+{
+	int r;
+
+	if (process->configured)
+		return false;
+	process->pid = hello->pid;
+	memcpy(process->command, hello->command, sizeof(process->command));
+	process->command[sizeof(process->command) - 1] = 0;
+	r = configure(process);
+	if (r)
+		gt_log(process->target->ctx, GPUTRACE_LOG_ERROR,
+		       "process %d (%s) could not be given its shared memory: %s", process->pid,
+		       process->command, strerror(-r));
+	return !r;
+}
+
+bool gt_process_serve(struct gt_process *process)
+{
+	union {
+		struct gt_msg msg;
+		struct gt_msg_hello hello;
+	} in;
+	ssize_t n = recv(process->socket, &in, sizeof(in), MSG_DONTWAIT);
+	bool ok = false;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (n >= (ssize_t)sizeof(in.msg) && in.msg.magic == GT_WIRE_MAGIC) {
+		if (in.msg.version != GT_WIRE_VERSION) {
+			gt_log(process->target->ctx, GPUTRACE_LOG_ERROR,
+			       "an agent of another version of this library asks to be served: use the agent that came with it");
+		} else if (in.msg.type == GT_MSG_HELLO) {
+			ok = n == (ssize_t)sizeof(in.hello) && serve_hello(process, &in.hello);
+		} else if (in.msg.type == GT_MSG_FLUSHED) {
+			process->flush_serial = in.msg.value;
+			ok = process->configured;
+		} else {
+			ok = process->configured && (in.msg.type == GT_MSG_READY || in.msg.type == GT_MSG_BYE);
+		}
+	}
+	if (!ok)
+		let_go(process);
+	return ok;
+}
+
+int gt_process_send(struct gt_process *process, enum gt_message_type type, uint64_t value)
+{
+	struct gt_msg message = { GT_WIRE_MAGIC, GT_WIRE_VERSION, type, value };
+
+	if (process->socket < 0)
+		return -ESRCH;
+	return send(process->socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+	       (ssize_t)sizeof(message) ? 0 : -errno;
+}
+
+struct gt_host_arena *gt_process_area(const struct gt_process *process, unsigned context)
+{
+	const struct gt_shm *shm = &process->target->layout.shm;
+
+	return (void *)(process->base + shm->areas + context * shm->area_size);
+}
+
+void gt_process_free(struct gt_process *process)
+{
+	let_go(process);
+	for (unsigned i = 0; i < GT_CONTEXTS_MAX; i++)
+		gputrace_clock_unref(process->contexts[i].clock);
+	if (process->base)
+		munmap(process->base, process->target->layout.shm.total);
+	if (process->shm_fd >= 0)
+		close(process->shm_fd);
+	gt_launches_free(process->launches);
+	free(process->kernels);
+	free(process);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/target/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/target/target.h"
+#include "lib/uprobe/api_trace.h"
+#include "lib/util/error.h"
+
+extern char **environ;
+
+#define DEFAULT_RING (4ull << 20)
+
+/* ---- what is wanted ---- */
+
+static int check_ring(const char *what, uint64_t *bytes)
+{
+	if (!*bytes)
+		*bytes = DEFAULT_RING;
+	if (*bytes < 4096 || *bytes > 1ull << 30 || (*bytes & (*bytes - 1)))
+		return gt_error(-EINVAL, "%s is %llu bytes: give a power of two from 4096 to 2^30", what,
+				(unsigned long long)*bytes);
+	return 0;
+}
+
+static const char *default_agent(void)
+{
+	const char *path = getenv("GPUTRACE_AGENT");
+
+	return path && *path ? path : GT_AGENT_PATH;
+}
+
+static const char *sim_directory(void)
+{
+	const char *path = getenv("GPUTRACE_SIM_DIR");
+
+	return path && *path ? path : GT_SIM_DIR;
+}
+
+int gt_spawn_check(char *const argv[], struct gputrace_spawn_opts *opts)
+{
+	int r;
+
+	if (!argv || !argv[0] || !argv[0][0])
+		return gt_error(-EINVAL, "no program was named");
+	if (opts->flags || opts->device > GPUTRACE_DEVICE_SIM)
+		return gt_error(-EINVAL, "unknown device or flags in the spawn options");
+	if (!opts->agent)
+		opts->agent = default_agent();
+	if (access(opts->agent, R_OK))
+		return gt_error(-errno, "%s: the agent that goes into the program cannot be read (%s); install libgputrace or set GPUTRACE_AGENT",
+				opts->agent, strerror(errno));
+	r = check_ring("agent_ring_bytes", &opts->agent_ring_bytes);
+	if (!r)
+		r = check_ring("gpu_ring_bytes", &opts->gpu_ring_bytes);
+	return r;
+}
+
+/* Is there such a program, the way execvp would look for it? */
+static int find_program(const char *name)
+{
+	const char *path = getenv("PATH"), *next;
+	int seen = ENOENT;
+
+	if (strchr(name, '/')) {
+		if (!access(name, X_OK))
+			return 0;
+		return gt_error(-errno, "%s: %s", name, strerror(errno));
+	}
+	for (path = path ? path : "/bin:/usr/bin"; *path; path = *next ? next + 1 : next) {
+		char candidate[4096];
+		struct stat stat_;
+
+		next = strchrnul(path, ':');
+		snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)(next - path), path, name);
+		if (!stat(candidate, &stat_) && S_ISREG(stat_.st_mode)) {
+			if (!access(candidate, X_OK))
+				return 0;
+			seen = EACCES;
+		}
+	}
+	return gt_error(-seen, "%s: %s", name,
+			seen == ENOENT ? "no such program in PATH" : strerror(seen));
+}
+
+/* ---- environment of the program ---- */
+
+static bool is_variable(const char *entry, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(entry, name, length) && entry[length] == '=';
+}
+
+static const char *value_of(char *const *envp, const char *name)
+{
+	for (; *envp; envp++) {
+		if (is_variable(*envp, name))
+			return *envp + strlen(name) + 1;
+	}
+	return NULL;
+}
+
+static char *assignment(const char *name, const char *value, const char *rest)
+{
+	char *text;
+
+	if (asprintf(&text, "%s=%s%s%s", name, value, rest && *rest ? ":" : "", rest ? rest : "") < 0)
+		return NULL;
+	return text;
+}
+
+/* The caller's environment with ours in front; only the added strings are malloc'd. */
+static char **make_environment(const struct gputrace_target *target,
+			       const struct gputrace_spawn_opts *opts, char *added[5])
+{
+	char *const *from = opts->envp ? opts->envp : environ;
+	const char *earlier = value_of(from, GT_ENV_INJECTION);
+	size_t count = 0, kept = 0;
+	char **envp;
+
+	added[0] = assignment(GT_ENV_INJECTION, opts->agent, NULL);
+	added[1] = assignment(GT_ENV_SOCKET, target->socket_path, NULL);
+	added[2] = assignment(GT_ENV_CHAIN,
+			      earlier && strcmp(earlier, opts->agent) ? earlier : "", NULL);
+	added[3] = target->software_device ?
+		   assignment("LD_LIBRARY_PATH", sim_directory(), value_of(from, "LD_LIBRARY_PATH")) : NULL;
+	if (!added[0] || !added[1] || !added[2] || (target->software_device && !added[3]))
+		return NULL;
+	while (from[count])
+		count++;
+	envp = calloc(count + 5, sizeof(*envp));
+	if (!envp)
+		return NULL;
+	for (int i = 0; i < 4; i++) {
+		if (added[i])
+			envp[kept++] = added[i];
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!is_variable(from[i], GT_ENV_INJECTION) && !is_variable(from[i], GT_ENV_SOCKET) &&
+		    !is_variable(from[i], GT_ENV_CHAIN) &&
+		    !(target->software_device && is_variable(from[i], "LD_LIBRARY_PATH")))
+			envp[kept++] = from[i];
+	}
+	return envp;
+}
+
+/* ---- socket ---- */
+
+static int listen_for_agents(struct gputrace_target *target)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct epoll_event event = { .events = EPOLLIN };	/* data.ptr NULL: the listener */
+	const char *base = getenv("XDG_RUNTIME_DIR");
+
+	if (!base || strlen(base) > 30 || access(base, W_OK))
+		base = "/tmp";
+	snprintf(target->directory, sizeof(target->directory), "%s/gputrace-XXXXXX", base);
+	if (!mkdtemp(target->directory)) {
+		target->directory[0] = 0;
+		return gt_error(-errno, "no folder for a socket can be made in %s: %s", base, strerror(errno));
+	}
+	snprintf(target->socket_path, sizeof(target->socket_path), "%s/agent", target->directory);
+	strcpy(address.sun_path, target->socket_path);
+	target->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	target->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (target->listen_fd < 0 || target->epoll_fd < 0 ||
+	    bind(target->listen_fd, (struct sockaddr *)&address, sizeof(address)) ||
+	    listen(target->listen_fd, 128) ||
+	    epoll_ctl(target->epoll_fd, EPOLL_CTL_ADD, target->listen_fd, &event))
+		return gt_error(-errno, "no socket for the agents: %s", strerror(errno));
+	return 0;
+}
+
+/* ---- the child ---- */
+
+/* Runs in the child: only what is allowed between fork and exec. */
+static void child(int go_fd, int exec_fd, pid_t parent, char *const argv[], char **envp)
+{
+	char byte;
+	int error;
+
+	/* While it waits it has no reason to outlive us. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || read(go_fd, &byte, 1) != 1)
+		_exit(125);
+	prctl(PR_SET_PDEATHSIG, 0);
+	execvpe(argv[0], argv, envp);
+	error = errno;
+	if (write(exec_fd, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(error == ENOENT ? 127 : 126);
+}
+
+static int start_child(struct gputrace_target *target, char *const argv[], char **envp)
+{
+	int go[2], exec_pipe[2];
+	pid_t parent = getpid();
+
+	if (pipe2(go, O_CLOEXEC))
+		return -errno;
+	if (pipe2(exec_pipe, O_CLOEXEC)) {
+		close(go[0]);
+		close(go[1]);
+		return -errno;
+	}
+	target->pid = fork();
+	if (target->pid == 0) {
+		close(go[1]);
+		close(exec_pipe[0]);
+		child(go[0], exec_pipe[1], parent, argv, envp);
+	}
+	close(go[0]);
+	close(exec_pipe[1]);
+	if (target->pid < 0) {
+		close(go[1]);
+		close(exec_pipe[0]);
+		return gt_error(-errno, "no child process: %s", strerror(errno));
+	}
+	target->go_fd = go[1];
+	target->exec_fd = exec_pipe[0];
+	return 0;
+}
+
+static void watch_child(struct gputrace_target *target)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = target };
+
+	target->pid_fd = (int)syscall(SYS_pidfd_open, target->pid, 0);
+	if (target->pid_fd >= 0)
+		epoll_ctl(target->epoll_fd, EPOLL_CTL_ADD, target->pid_fd, &event);
+}
+
+/* Which libcuda it will load: the one uprobes go to. */
+static void find_libcuda(struct gputrace_target *target)
+{
+	if (target->software_device) {
+		if (asprintf(&target->libcuda, "%s/libcuda.so.1", sim_directory()) < 0)
+			target->libcuda = NULL;
+	} else if (gt_api_find_libcuda(&target->libcuda)) {
+		target->libcuda = NULL;
+	}
+}
+
+int gt_spawn(struct gputrace_target *target, char *const argv[], const struct gputrace_spawn_opts *opts)
+{
+	char *added[5] = { NULL };
+	char **envp = NULL;
+	int r;
+
+	target->go_fd = target->exec_fd = target->pid_fd = -1;
+	target->listen_fd = target->epoll_fd = -1;
+	if (target->software_device) {
+		char path[4096];
+
+		snprintf(path, sizeof(path), "%s/libcuda.so.1", sim_directory());
+		if (access(path, R_OK))
+			return gt_error(-ENOENT, "%s: the software device is not there (%s); install it or set GPUTRACE_SIM_DIR",
+					path, strerror(errno));
+	}
+	r = find_program(argv[0]);
+	if (!r)
+		r = listen_for_agents(target);
+	if (!r) {
+		envp = make_environment(target, opts, added);
+		r = envp ? start_child(target, argv, envp) : gt_error(-ENOMEM, "out of memory");
+	}
+	if (!r) {
+		watch_child(target);
+		find_libcuda(target);
+	}
+	for (int i = 0; i < 5; i++)
+		free(added[i]);
+	free(envp);
+	return r;
+}
+
+int gt_spawn_go(struct gputrace_target *target)
+{
+	int error = 0;
+
+	if (gputrace_target_has_exited(target, NULL))
+		return gt_error(-ESRCH, "the program was ended before it ran");
+	if (write(target->go_fd, "", 1) != 1)
+		return gt_error(-errno, "the waiting program cannot be told to run: %s", strerror(errno));
+	close(target->go_fd);
+	target->go_fd = -1;
+	target->resumed = true;
+	/* End of file: the exec closed it, all is well. */
+	if (read(target->exec_fd, &error, sizeof(error)) == (ssize_t)sizeof(error))
+		return gt_error(-error, "the program cannot be run: %s", strerror(error));
+	close(target->exec_fd);
+	target->exec_fd = -1;
+	return 0;
+}
+
+void gt_spawn_abandon(struct gputrace_target *target)
+{
+	if (target->pid > 0 && !target->resumed && !target->exited) {
+		kill(target->pid, SIGKILL);
+		waitpid(target->pid, &target->status, 0);
+		target->exited = true;
+	}
+}
+
+void gt_spawn_close(struct gputrace_target *target)
+{
+	int *fds[] = { &target->go_fd, &target->exec_fd, &target->pid_fd, &target->listen_fd,
+		       &target->epoll_fd };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+	if (target->socket_path[0])
+		unlink(target->socket_path);
+	if (target->directory[0])
+		rmdir(target->directory);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/target/target.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/attach/link.h"
+#include "lib/ctx.h"
+#include "lib/target/context.h"
+#include "lib/target/spawn.h"
+#include "lib/util/error.h"
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+struct gputrace_target *gputrace_target_ref(struct gputrace_target *target)
+{
+	if (target)
+		atomic_fetch_add(&target->references, 1);
+	return target;
+}
+
+static void free_kernels(struct gputrace_target *target)
+{
+	while (target->kernels) {
+		struct gputrace_kernel *kernel = target->kernels;
+
+		target->kernels = kernel->next;
+		free(kernel->name);
+		free(kernel->display_name);
+		free(kernel->reason);
+		free(kernel);
+	}
+}
+
+static void destroy(struct gputrace_target *target)
+{
+	gt_target_keep_maps(target);
+	while (target->links) {
+		struct gputrace_link *link = target->links;
+
+		target->links = link->next;
+		gt_link_orphan(link);
+	}
+	gt_spawn_abandon(target);
+	free_kernels(target);
+	while (target->processes) {
+		struct gt_process *process = target->processes;
+
+		target->processes = process->next;
+		gt_process_free(process);
+	}
+	gt_spawn_close(target);
+	gt_layout_free(&target->layout);
+	free(target->libcuda);
+	gputrace_ctx_unref(target->ctx);
+	free(target);
+}
+
+struct gputrace_target *gputrace_target_unref(struct gputrace_target *target)
+{
+	if (target && atomic_fetch_sub(&target->references, 1) == 1)
+		destroy(target);
+	return NULL;
+}
+
+int gputrace_target_spawn(struct gputrace_ctx *ctx, char *const argv[],
+			  const struct gputrace_spawn_opts *opts, struct gputrace_target **ret_target)
+{
+	struct gputrace_spawn_opts known;
+	struct gputrace_target *target;
+	int r = gt_opts_read(opts, sizeof(uint64_t), &known, sizeof(known));
+
+	if (r)
+		return r;
+	r = gt_spawn_check(argv, &known);
+	if (r)
+		return r;
+	target = calloc(1, sizeof(*target));
+	if (!target)
+		return gt_error(-ENOMEM, "out of memory");
+	target->references = 1;
+	target->ctx = gputrace_ctx_ref(ctx);
+	target->software_device = known.device == GPUTRACE_DEVICE_SIM;
+	target->agent_ring_bytes = known.agent_ring_bytes;
+	target->gpu_ring_bytes = known.gpu_ring_bytes;
+	gt_layout_init(&target->layout, target->gpu_ring_bytes);
+	r = gt_spawn(target, argv, &known);
+	if (r) {
+		gputrace_target_unref(target);
+		return r;
+	}
+	*ret_target = target;
+	return 0;
+}
+
+int gputrace_target_resume(struct gputrace_target *target)
+{
+	if (target->resumed)
+		return gt_error(-EALREADY, "the program runs already");
+	if (!target->laid_out) {
+		gt_layout_finish(&target->layout, target->agent_ring_bytes);
+		target->laid_out = true;
+	}
+	return gt_spawn_go(target);
+}
+
+int gputrace_target_get_pid(const struct gputrace_target *target)
+{
+	return target->pid;
+}
+
+int gputrace_target_get_fd(const struct gputrace_target *target)
+{
+	return target->epoll_fd;
+}
+
+int gputrace_target_has_exited(struct gputrace_target *target, int *ret_status)
+{
+	if (!target->exited && target->pid > 0) {
+		int status;
+
+		if (waitpid(target->pid, &status, WNOHANG) == target->pid) {
+			target->exited = true;
+			target->status = status;
+		}
+	}
+	if (!target->exited)
+		return 0;
+	if (ret_status)
+		*ret_status = target->status;
+	return 1;
+}
+
+int gputrace_target_dispatch(struct gputrace_target *target)
+{
+	struct epoll_event events[16];
+	int n = epoll_wait(target->epoll_fd, events, 16, 0);
+
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.ptr == target)
+			gputrace_target_has_exited(target, NULL);
+		else if (events[i].data.ptr)
+			gt_process_serve(events[i].data.ptr);
+		else
+			gt_process_accept(target);
+	}
+	/* A descriptor of an ended process stays readable: stop watching it. */
+	if (target->exited && target->pid_fd >= 0) {
+		epoll_ctl(target->epoll_fd, EPOLL_CTL_DEL, target->pid_fd, NULL);
+		close(target->pid_fd);
+		target->pid_fd = -1;
+	}
+	return 0;
+}
+
+unsigned gputrace_target_count_agents(const struct gputrace_target *target)
+{
+	unsigned count = 0;
+
+	for (const struct gt_process *process = target->processes; process; process = process->next)
+		count += process->configured;
+	return count;
+}
+
+bool gt_target_has_live_agents(const struct gputrace_target *target)
+{
+	for (const struct gt_process *process = target->processes; process; process = process->next) {
+		if (process->socket >= 0)
+			return true;
+	}
+	return false;
+}
+
+void gt_target_switch(struct gputrace_target *target, uint32_t bit, bool on)
+{
+	for (struct gt_process *process = target->processes; process; process = process->next) {
+		struct gt_shm *shm = (void *)process->base;
+
+		if (!shm)
+			continue;
+		if (on)
+			__atomic_fetch_or(&shm->switches, 1ull << bit, __ATOMIC_RELAXED);
+		else
+			__atomic_fetch_and(&shm->switches, ~(1ull << bit), __ATOMIC_RELAXED);
+	}
+}
+
+static bool all_flushed(const struct gputrace_target *target, uint64_t serial)
+{
+	for (const struct gt_process *process = target->processes; process; process = process->next) {
+		if (process->socket >= 0 && process->configured && process->flush_serial < serial)
+			return false;
+	}
+	return true;
+}
+
+int gt_target_flush(struct gputrace_target *target, int timeout_ms)
+{
+	uint64_t deadline = now_ms() + (timeout_ms < 0 ? UINT32_MAX : (uint64_t)timeout_ms);
+	uint64_t serial = ++target->flush_serial;
+
+	for (struct gt_process *process = target->processes; process; process = process->next) {
+		/* A process without a context has no thread that would answer, and nothing to copy. */
+		if (process->socket >= 0 && process->contexts[0].known)
+			gt_process_send(process, GT_MSG_FLUSH, serial);
+		else
+			process->flush_serial = serial;
+	}
+	while (!all_flushed(target, serial)) {
+		struct pollfd wait = { .fd = target->epoll_fd, .events = POLLIN };
+
+		if (now_ms() >= deadline)
+			return gt_error(-ETIMEDOUT, "the traced program did not hand over its maps in %d ms",
+					timeout_ms);
+		poll(&wait, 1, 10);
+		gputrace_target_dispatch(target);
+	}
+	return 0;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A traced program as the controller sees it. */
+#ifndef GT_TARGET_TARGET_H
+#define GT_TARGET_TARGET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <gputrace/gputrace.h>
+
+#include "lib/target/layout.h"
+#include "lib/wire/proto.h"
+
+struct gt_api_trace;
+struct gt_kernel_programs;
+
+/* One CUDA context of a traced process. */
+struct gt_target_context {
+	bool known;		/* announced */
+	int device;
+	uint32_t arch, sm_count;
+	uint8_t uuid[16];
+	char name[96];
+	struct gputrace_clock *clock;	/* NULL until the context is announced */
+	bool stamped;		/* the agent was asked for clock records */
+	/* Of each GPU ring: how far we have read, and what was lost according to the latest snapshot. */
+	uint64_t tail[GT_RINGS_MAX];
+	uint64_t lost[GT_RINGS_MAX];
+	uint64_t broken;	/* bit i: ring i holds nonsense */
+	uint64_t snapshot;	/* the latest that was looked at */
+	unsigned *instances;	/* of the layout's maps, in order */
+	unsigned instance_count;
+};
+
+struct gputrace_kernel {
+	struct gputrace_kernel *next;
+	struct gt_process *process;
+	uint32_t id, module, arch, registers, shared_bytes;
+	int route;
+	char *name, *display_name, *reason;
+	uint64_t launches;
+};
+
+/* A process that has loaded the agent. */
+struct gt_process {
+	struct gt_process *next;
+	struct gputrace_target *target;
+	int pid;
+	char command[64];
+	int socket;		/* -1: it has ended or let go */
+	bool configured, announced, ended_announced;
+	uint8_t *base;		/* shared memory, which the process may scribble on */
+	int shm_fd;
+	uint64_t agent_tail, agent_lost;
+	bool agent_broken;
+	uint64_t flush_serial;	/* latest that it has answered */
+	struct gt_target_context contexts[GT_CONTEXTS_MAX];
+	struct gputrace_kernel **kernels;	/* by id; ids are dense */
+	uint32_t kernel_room;
+	struct gt_launches *launches;	/* the reader's */
+};
+
+struct gputrace_target {
+	atomic_uint references;
+	struct gputrace_ctx *ctx;
+	pid_t pid;
+	int go_fd;		/* write end: lets the child run; -1 once it does */
+	int exec_fd;		/* read end: its exec's errno, or end of file */
+	int pid_fd;		/* readable when the program has ended; -1: not available */
+	bool resumed, exited;
+	int status;		/* as of waitpid */
+	char directory[64];	/* holds the socket */
+	char socket_path[96];
+	int listen_fd, epoll_fd;
+	bool software_device;
+	uint64_t agent_ring_bytes, gpu_ring_bytes;
+	char *libcuda;		/* what it will load, as far as we can tell; may be NULL */
+	struct gt_process *processes;	/* newest last */
+	struct gputrace_kernel *kernels, *last_kernel;
+	struct gputrace_link *links;
+	uint32_t link_bits;	/* GPU links in use */
+	struct gt_layout layout;
+	bool laid_out;
+	uint64_t flush_serial;
+	struct gputrace_reader *reader;
+};
+
+/* Ask every live agent for a snapshot of its device arenas and wait; -1: for ever. */
+int gt_target_flush(struct gputrace_target *target, int timeout_ms);
+
+/* Switch link bits off (or on) in all processes. */
+void gt_target_switch(struct gputrace_target *target, uint32_t bit, bool on);
+
+bool gt_target_has_live_agents(const struct gputrace_target *target);
+
+/* process.c */
+int gt_process_accept(struct gputrace_target *target);
+/* Take in one message; false when the agent is gone. */
+bool gt_process_serve(struct gt_process *process);
+void gt_process_free(struct gt_process *process);
+int gt_process_send(struct gt_process *process, enum gt_message_type type, uint64_t value);
+struct gt_host_arena *gt_process_area(const struct gt_process *process, unsigned context);
+
+/* kernels.c */
+int gt_target_add_kernel(struct gt_process *process, const struct gt_rec_function *record,
+			 const char *name, const char *reason);
+struct gputrace_kernel *gt_process_kernel(const struct gt_process *process, uint32_t id);
+
+#endif
