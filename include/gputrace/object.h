@@ -32,6 +32,43 @@ GPUTRACE_API int gputrace_object_open_mem(struct gputrace_ctx *ctx, const void *
 GPUTRACE_API struct gputrace_object *gputrace_object_ref(struct gputrace_object *object);
 GPUTRACE_API struct gputrace_object *gputrace_object_unref(struct gputrace_object *object);
 
+/*
+ * An object without a file, for programs made of instructions: those who want
+ * only the compiler begin here.  name is used in messages.  -ENOMEM.
+ */
+GPUTRACE_API int gputrace_object_new(struct gputrace_ctx *ctx, const char *name,
+				     struct gputrace_object **ret_object);
+
+/* What gputrace_object_add_map() makes; size = sizeof. */
+struct gputrace_map_opts {
+	uint64_t size;
+	uint32_t type;		/* as gputrace_map_get_type() */
+	uint32_t key_size, value_size, max_entries;
+	uint32_t flags;		/* map_flags of BPF, GPUTRACE_MAP_HOST */
+	uint32_t slots;		/* arrays kept per thread, warp or block: how many; default by kind */
+};
+
+/*
+ * Add a map; the n-th map added has index n - 1.  -EINVAL, -E2BIG: opts; sizes
+ * that the type cannot have; -ENOTSUP: a type that GPU programs cannot use; -ENOMEM.
+ */
+GPUTRACE_API int gputrace_object_add_map(struct gputrace_object *object, const char *name,
+					 const struct gputrace_map_opts *opts,
+					 struct gputrace_map **ret_map);
+
+/*
+ * Add a program of `count` eight-byte BPF instructions (struct bpf_insn), which
+ * are copied.  The main function comes first, then those it calls; loads of map
+ * addresses hold the map's index where the kernel takes a file descriptor
+ * (BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE).  section is named as in an object
+ * file; NULL: the program belongs to no kernel, r1 is the address of plain
+ * memory and r2 its length, and it can be compiled only without verification.
+ * -ENOTSUP: section; -EINVAL: no instructions; -ENOMEM.
+ */
+GPUTRACE_API int gputrace_object_add_program(struct gputrace_object *object, const char *name,
+					     const char *section, const void *instructions,
+					     size_t count, struct gputrace_program **ret_program);
+
 /* The program or map after `previous` (NULL: the first); NULL past the last. */
 GPUTRACE_API struct gputrace_program *gputrace_object_next_program(struct gputrace_object *object,
 								   struct gputrace_program *previous);
@@ -69,6 +106,9 @@ GPUTRACE_API int gputrace_program_get_point(const struct gputrace_program *progr
 GPUTRACE_API int gputrace_program_get_granularity(const struct gputrace_program *program);
 /* The glob over kernel names, "*" if the section names none; NULL for GPUTRACE_POINT_KERNEL. */
 GPUTRACE_API const char *gputrace_program_get_pattern(const struct gputrace_program *program);
+
+/* GPUTRACE_POINT_INST: the glob over opcodes; else NULL. */
+GPUTRACE_API const char *gputrace_program_get_opcode(const struct gputrace_program *program);
 
 GPUTRACE_API const char *gputrace_map_get_name(const struct gputrace_map *map);
 /* BPF_MAP_TYPE_* of the kernel, or GPUTRACE_MAP_TYPE_* of <gputrace/bpf/gputrace_gpu.h>. */

@@ -23,10 +23,10 @@
 #define GT_SM_SLOTS 256u
 
 enum gt_map_kind {
-	GT_MAP_NONE,		/* no place on the GPU */
-	GT_MAP_ARRAY,
-	GT_MAP_HASH,
-	GT_MAP_RING,
+	GT_KIND_NONE,		/* no place on the GPU */
+	GT_KIND_ARRAY,
+	GT_KIND_HASH,
+	GT_KIND_RING,
 };
 
 enum gt_map_slot {
@@ -119,7 +119,7 @@ static inline int gt_map_layout_array(const struct gt_map_shape *shape, struct g
 		return -E2BIG;
 	element = l->stride * l->slots;		/* below 2^61 */
 	/* A default is a guess: make it fit. */
-	while (!shape->slots && l->slots > GT_SM_SLOTS && element > (GT_MAP_MAX_BYTES / 4) / shape->max_entries) {
+	while (!shape->slots && l->slots > GT_SM_SLOTS && element > (GT_MAP_MAX_BYTES / 16) / shape->max_entries) {
 		l->slots /= 2;
 		element /= 2;
 	}
@@ -166,7 +166,7 @@ static inline int gt_map_layout_ring(const struct gt_map_shape *shape, struct gt
 
 /*
  * 0; -EINVAL: sizes that this kind cannot have; -E2BIG: more than a map may
- * take; -ENOTSUP: GT_MAP_NONE.
+ * take; -ENOTSUP: GT_KIND_NONE.
  */
 static inline int gt_map_layout(const struct gt_map_shape *shape, struct gt_map_layout *ret_layout)
 {
@@ -180,15 +180,15 @@ static inline int gt_map_layout(const struct gt_map_shape *shape, struct gt_map_
 	};
 	int r;
 
-	if (shape->kind == GT_MAP_NONE)
+	if (shape->kind == GT_KIND_NONE)
 		return -ENOTSUP;
 	if (!shape->max_entries)
 		return -EINVAL;
-	if (shape->kind != GT_MAP_RING && (!shape->key_size || !shape->value_size))
+	if (shape->kind != GT_KIND_RING && (!shape->key_size || !shape->value_size))
 		return -EINVAL;
-	if (shape->kind == GT_MAP_ARRAY)
+	if (shape->kind == GT_KIND_ARRAY)
 		r = gt_map_layout_array(shape, &l);
-	else if (shape->kind == GT_MAP_HASH)
+	else if (shape->kind == GT_KIND_HASH)
 		r = gt_map_layout_hash(shape, &l);
 	else
 		r = gt_map_layout_ring(shape, &l);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects made in memory, of maps and instructions. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GPUTRACE_COMPILATION
+#include <gputrace/object.h>
+
+#include "lib/object/object.h"
+#include "lib/object/section-name.h"
+#include "lib/util/error.h"
+
+#define INSNS_MAX 1000000u
+
+int gputrace_object_new(struct gputrace_ctx *ctx, const char *name, struct gputrace_object **ret_object)
+{
+	return gt_object_new(ctx, name, ret_object);
+}
+
+static int check_opts(const struct gputrace_map_opts *opts)
+{
+	const unsigned char *bytes = (const unsigned char *)opts;
+	uint64_t i;
+
+	if (opts->size < sizeof(*opts))
+		return gt_error(-EINVAL, "map options of %llu bytes are too small",
+				(unsigned long long)opts->size);
+	for (i = sizeof(*opts); i < opts->size; i++)
+		if (bytes[i])
+			return gt_error(-E2BIG, "map options hold fields that this version does not know");
+	return 0;
+}
+
+int gputrace_object_add_map(struct gputrace_object *object, const char *name,
+			    const struct gputrace_map_opts *opts, struct gputrace_map **ret_map)
+{
+	struct gt_map_desc desc = { .name = name };
+	struct gputrace_map *map;
+	int r;
+
+	r = check_opts(opts);
+	if (r < 0)
+		return r;
+	desc.type = opts->type;
+	desc.key_size = opts->key_size;
+	desc.value_size = opts->value_size;
+	desc.max_entries = opts->max_entries;
+	desc.flags = opts->flags;
+	r = gt_object_add_map(object, &desc, opts->slots, NULL, 0, &map);
+	if (r < 0)
+		return r;
+	r = gt_map_check(map);
+	if (r < 0) {
+		gt_object_drop_last_map(object);
+		return r;
+	}
+	*ret_map = map;
+	return 0;
+}
+
+int gputrace_object_add_program(struct gputrace_object *object, const char *name, const char *section,
+				const void *instructions, size_t count,
+				struct gputrace_program **ret_program)
+{
+	struct gt_attach_point point = { .point = GPUTRACE_POINT_ENTRY, .pattern = "*" };
+	struct gputrace_program *program;
+	struct bpf_insn *copy;
+	int r;
+
+	if (!count || count > INSNS_MAX)
+		return gt_error(-EINVAL, "program %s has %zu instructions", name, count);
+	if (section) {
+		r = gt_section_parse(section, &point);
+		if (r < 0)
+			return r;
+		if (point.point == GPUTRACE_POINT_KERNEL)
+			return gt_error(-ENOTSUP, "program %s: section %s is not for the GPU", name,
+					section);
+	}
+	copy = malloc(count * sizeof(*copy));
+	if (!copy)
+		return gt_error(-ENOMEM, "out of memory for program %s", name);
+	memcpy(copy, instructions, count * sizeof(*copy));
+	r = gt_object_add_program(object, name, section ? section : "", &point, &program);
+	if (r < 0) {
+		free(copy);
+		return r;
+	}
+	if (!section)
+		program->prog.context_size = 0;
+	program->prog.insns = copy;
+	program->prog.insn_count = (unsigned)count;
+	*ret_program = program;
+	return 0;
+}
