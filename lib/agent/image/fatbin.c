@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/agent/image/fatbin.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A fatbin larger than this is taken for a damaged one. */
+#define FATBIN_MAX (UINT64_C(8) << 30)
+#define MEMBERS_MAX 65536u
+
+/* Little-endian, as is every machine with a CUDA driver. */
+struct fatbin_header {
+	uint32_t magic;
+	uint16_t version, header_size;
+	uint64_t size;			/* of what follows */
+};
+
+struct fatbin_entry {
+	uint16_t kind, version;
+	uint32_t header_size;		/* of this and what belongs to it; the payload follows */
+	uint64_t padded_size;		/* of the payload */
+	uint32_t compressed_size;	/* of it without padding, 0: not compressed */
+	uint32_t options;
+	uint16_t minor, major;
+	uint32_t arch;
+	uint32_t name, name_length;
+	uint64_t flags;
+	uint64_t reserved;
+	uint64_t full_size;		/* after decompression */
+};
+
+_Static_assert(sizeof(struct fatbin_header) == GT_FATBIN_HEADER, "layout of the file format");
+_Static_assert(sizeof(struct fatbin_entry) == 64, "layout of the file format");
+
+#define FLAG_DEBUG 0x2u
+#define FLAG_LZ4 0x2000u
+#define FLAG_ZSTD 0x8000u
+#define FLAG_ARCH 0x100000u	/* sm_90a */
+#define FLAG_FAMILY 0x200000u	/* sm_100f */
+
+int gt_fatbin_size(const uint8_t *data, uint64_t *ret_size, const char **ret_why)
+{
+	struct fatbin_header header;
+
+	memcpy(&header, data, sizeof(header));
+	if (header.magic != GT_FATBIN_MAGIC || header.version != 1 ||
+	    header.header_size < sizeof(header) || header.header_size > 4096) {
+		*ret_why = "the fatbin's header is of an unknown kind";
+		return -EINVAL;
+	}
+	if (header.size > FATBIN_MAX) {
+		*ret_why = "the fatbin's header gives an impossible size";
+		return -EINVAL;
+	}
+	*ret_size = header.header_size + header.size;
+	return 0;
+}
+
+int gt_image_add(struct gt_image *image, const struct gt_member *member)
+{
+	unsigned count = image->member_count;
+	struct gt_member *grown;
+
+	/* Doubles: full whenever the count is a power of two. */
+	if (!(count & (count - 1))) {
+		grown = realloc(image->members, (count ? 2 * (size_t)count : 1) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		image->members = grown;
+	}
+	image->members[count] = *member;
+	image->member_count++;
+	return 0;
+}
+
+static int read_entry(const struct fatbin_entry *entry, const uint8_t *payload,
+		      struct gt_member *ret_member)
+{
+	struct gt_member member = {
+		.kind = entry->kind == 1 ? GT_MEMBER_PTX : entry->kind == 2 ? GT_MEMBER_CUBIN :
+			GT_MEMBER_OTHER,
+		.arch = entry->arch,
+		.arch_suffix = entry->flags & FLAG_ARCH ? 'a' : entry->flags & FLAG_FAMILY ? 'f' : 0,
+		.debug = !!(entry->flags & FLAG_DEBUG),
+		.payload = payload,
+		.stored_size = entry->padded_size,
+		.full_size = entry->padded_size,
+		.codec = GT_CODEC_NONE,
+	};
+
+	if (entry->flags & (FLAG_LZ4 | FLAG_ZSTD)) {
+		member.codec = entry->flags & FLAG_ZSTD ? GT_CODEC_ZSTD : GT_CODEC_LZ4;
+		member.stored_size = entry->compressed_size;
+		member.full_size = entry->full_size;
+	}
+	if (member.stored_size > entry->padded_size)
+		return -EINVAL;
+	*ret_member = member;
+	return 0;
+}
+
+int gt_fatbin_read(const uint8_t *data, uint64_t size, struct gt_image *image,
+		   const char **ret_why)
+{
+	struct fatbin_header header;
+	struct fatbin_entry entry;
+	struct gt_member member;
+	uint64_t at;
+	int r;
+
+	if (size < sizeof(header)) {
+		*ret_why = "the fatbin is cut off";
+		return -EINVAL;
+	}
+	memcpy(&header, data, sizeof(header));
+	for (at = header.header_size; at < size; at += entry.header_size + entry.padded_size) {
+		*ret_why = "a member of the fatbin is damaged";
+		if (size - at < sizeof(entry) || image->member_count == MEMBERS_MAX)
+			return -EINVAL;
+		memcpy(&entry, data + at, sizeof(entry));
+		if (entry.header_size < sizeof(entry) || entry.header_size > size - at ||
+		    entry.padded_size > size - at - entry.header_size)
+			return -EINVAL;
+		if (read_entry(&entry, data + at + entry.header_size, &member) < 0)
+			return -EINVAL;
+		r = gt_image_add(image, &member);
+		if (r < 0) {
+			*ret_why = "out of memory";
+			return r;
+		}
+	}
+	return 0;
+}
