@@ -20,6 +20,7 @@ struct gputrace_link {
 	bool detached;
 	/* GPU side */
 	bool on_gpu;
+	bool timeline;
 	uint32_t bit;			/* in the launch word */
 	struct gputrace_object *object;	/* whose programs these are; NULL for the timeline */
 	char *text;			/* PTX of the probe functions */

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/attach/attach.h"
 #include "lib/attach/link.h"
 #include "lib/ctx.h"
 #include "lib/target/context.h"
@@ -110,11 +111,16 @@ int gputrace_target_spawn(struct gputrace_ctx *ctx, char *const argv[],
 
 int gputrace_target_resume(struct gputrace_target *target)
 {
+	int r;
+
 	if (target->resumed)
 		return gt_error(-EALREADY, "the program runs already");
 	if (!target->laid_out) {
 		gt_layout_finish(&target->layout, target->agent_ring_bytes);
 		target->laid_out = true;
+		r = gt_attach_finish(target);
+		if (r)
+			return r;
 	}
 	return gt_spawn_go(target);
 }

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/attach/attach.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/attach/link.h"
+#include "lib/compile/compile.h"
+#include "lib/ctx.h"
+#include "lib/object/object.h"
+#include "lib/target/target.h"
+#include "lib/uprobe/api_trace.h"
+#include "lib/uprobe/kernel_programs.h"
+#include "lib/util/error.h"
+
+/* ---- maps ---- */
+
+static bool in_layout(const struct gt_layout *layout, const struct gputrace_map *map)
+{
+	for (unsigned i = 0; i < layout->map_count; i++) {
+		if (layout->maps[i] == map)
+			return true;
+	}
+	return false;
+}
+
+static int place_ring(struct gt_layout *layout, struct gputrace_map *map)
+{
+	struct gt_map_place place = { 0 };
+	int index = gt_layout_add_ring(layout, map, gt_map_bytes(map));
+
+	if (index < 0)
+		return gt_error(index, "map %s: a target has room for %d ring buffers", map->name,
+				GT_RINGS_MAX - 1);
+	place.offset = layout->rings[index].data;
+	place.ctl = (uint64_t)index * sizeof(struct gt_ring_ctl);
+	place.tail = offsetof(struct gt_host_arena, ring_tail) + (uint64_t)index * sizeof(uint64_t);
+	place.source = (uint16_t)index;
+	gt_map_set_place(map, &place);
+	return 0;
+}
+
+static int place_map(struct gt_layout *layout, struct gputrace_map *map)
+{
+	struct gt_map_place place = { 0 };
+
+	if (in_layout(layout, map))
+		return 0;
+	if (map->placed)
+		return gt_error(-EBUSY, "map %s: its object is attached to another target; open the object once for each target",
+				map->name);
+	if (gt_map_is_ring(map)) {
+		int r = place_ring(layout, map);
+
+		if (r)
+			return r;
+	} else {
+		place.offset = gt_map_arena(map) == GT_ARENA_DEV ?
+			       gt_layout_take_dev(layout, gt_map_bytes(map)) :
+			       gt_layout_take_host(layout, gt_map_bytes(map));
+		gt_map_set_place(map, &place);
+	}
+	return gt_layout_add_map(layout, map) ? gt_error(-ENOMEM, "out of memory") : 0;
+}
+
+/* Every map of the object that GPU code can have; the others are the kernel's. */
+static int place_maps(struct gputrace_target *target, struct gputrace_object *object)
+{
+	for (unsigned i = 0; i < object->map_count; i++) {
+		int r;
+
+		if (object->maps[i]->layout_error)
+			continue;
+		r = place_map(&target->layout, object->maps[i]);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- GPU programs ---- */
+
+static uint32_t point_of(const struct gputrace_program *program)
+{
+	static const uint32_t points[] = {
+		[GPUTRACE_POINT_ENTRY] = GT_POINT_ENTRY,
+		[GPUTRACE_POINT_EXIT] = GT_POINT_EXIT,
+		[GPUTRACE_POINT_LOAD] = GT_POINT_LOAD,
+		[GPUTRACE_POINT_STORE] = GT_POINT_STORE,
+		[GPUTRACE_POINT_ATOMIC] = GT_POINT_ATOMIC,
+		[GPUTRACE_POINT_INST] = GT_POINT_INST,
+		[GPUTRACE_POINT_BLOCK] = GT_POINT_BLOCK,
+	};
+
+	return points[program->point];
+}
+
+static uint32_t granularity_of(const struct gputrace_program *program)
+{
+	switch (program->granularity) {
+	case GPUTRACE_PER_WARP:
+		return GT_PER_WARP;
+	case GPUTRACE_PER_BLOCK:
+		return GT_PER_BLOCK;
+	default:
+		return GT_PER_THREAD;
+	}
+}
+
+/* A number that is new for each program of a target, to tell its functions apart. */
+static unsigned next_number(const struct gputrace_target *target)
+{
+	unsigned number = 0;
+
+	for (const struct gputrace_link *link = target->links; link; link = link->next)
+		number += link->probe_count;
+	return number;
+}
+
+static int add_gpu_program(struct gputrace_link *link, struct gputrace_program *program)
+{
+	struct gputrace_image *image;
+	struct gt_probe probe = {
+		.point = point_of(program),
+		.granularity = granularity_of(program),
+		.link = link->bit,
+		.kernel = program->pattern,
+		.opcode = program->opcode,
+	};
+	char *text = NULL, *function = NULL;
+	int r = gputrace_compile_ptx(program, NULL, &image);
+
+	if (r)
+		return r;
+	probe.flags = gt_image_wants(image);
+	r = gt_image_link(image, next_number(link->target), &text, &function);
+	gputrace_image_unref(image);
+	if (r)
+		return r;
+	probe.function = function;
+	r = gt_link_add_text(link, text);
+	if (!r)
+		r = gt_link_add_probe(link, &probe);
+	free(text);
+	free(function);
+	return r ? gt_error(r, "out of memory") : 0;
+}
+
+/* A link that came to nothing: it stays in the target's list, empty and detached. */
+static int give_up(struct gputrace_link *link, int r)
+{
+	free(link->text);
+	link->text = NULL;
+	gputrace_link_unref(link);
+	return r;
+}
+
+int gputrace_attach_program(struct gputrace_target *target, struct gputrace_program *program,
+			    struct gputrace_link **ret_link)
+{
+	struct gputrace_link *link;
+	int r;
+
+	if (program->point == GPUTRACE_POINT_KERNEL)
+		return gt_error(-EOPNOTSUPP, "%s runs in the operating system's kernel: use gputrace_attach_object()",
+				program->name);
+	r = gt_link_new(target, true, &link);
+	if (r)
+		return r;
+	link->object = gputrace_object_ref(program->object);
+	r = place_maps(target, program->object);
+	if (!r)
+		r = add_gpu_program(link, program);
+	if (r)
+		return give_up(link, r);
+	*ret_link = link;
+	return 0;
+}
+
+/* ---- objects ---- */
+
+static int attach_kernel_programs(struct gputrace_link *link, struct gputrace_object *object,
+				  unsigned count)
+{
+	const struct gputrace_target *target = link->target;
+	const char **names = calloc(count, sizeof(*names));
+	unsigned n = 0;
+	size_t size;
+	const void *file = gt_object_file(object, &size);
+	int r;
+
+	if (!names)
+		return gt_error(-ENOMEM, "out of memory");
+	for (unsigned i = 0; i < object->program_count; i++) {
+		if (object->programs[i]->point == GPUTRACE_POINT_KERNEL)
+			names[n++] = object->programs[i]->name;
+	}
+	r = gt_kernel_programs_attach(file, size, names, count, target->libcuda, target->pid,
+				      &link->programs);
+	free(names);
+	return r;
+}
+
+int gputrace_attach_object(struct gputrace_target *target, struct gputrace_object *object,
+			   struct gputrace_link **ret_link)
+{
+	struct gputrace_link *link;
+	unsigned on_kernel = 0, on_gpu = 0;
+	int r;
+
+	for (unsigned i = 0; i < object->program_count; i++) {
+		if (object->programs[i]->point == GPUTRACE_POINT_KERNEL)
+			on_kernel++;
+		else
+			on_gpu++;
+	}
+	if (!on_kernel && !on_gpu)
+		return gt_error(-ENOEXEC, "%s holds no programs", object->name);
+	r = gt_link_new(target, on_gpu > 0, &link);
+	if (r)
+		return r;
+	link->object = gputrace_object_ref(object);
+	if (on_gpu)
+		r = place_maps(target, object);
+	for (unsigned i = 0; !r && i < object->program_count; i++) {
+		if (object->programs[i]->point != GPUTRACE_POINT_KERNEL)
+			r = add_gpu_program(link, object->programs[i]);
+	}
+	if (!r && on_kernel)
+		r = attach_kernel_programs(link, object, on_kernel);
+	if (r)
+		return give_up(link, r);
+	*ret_link = link;
+	return 0;
+}
+
+/* ---- the timeline ---- */
+
+int gputrace_attach_timeline(struct gputrace_target *target, struct gputrace_link **ret_link)
+{
+	struct gt_probe entry = {
+		.point = GT_POINT_ENTRY, .granularity = GT_PER_BLOCK,
+		.function = "__gt_timeline_entry", .kernel = "*",
+	};
+	struct gt_probe exit_ = {
+		.point = GT_POINT_EXIT, .granularity = GT_PER_GROUP,
+		.function = "__gt_timeline_exit", .kernel = "*",
+	};
+	struct gputrace_link *link;
+	int r;
+
+	for (link = target->links; link; link = link->next) {
+		if (link->timeline && !link->detached)
+			return gt_error(-EALREADY, "the timeline of this target is attached already");
+	}
+	r = gt_link_new(target, true, &link);
+	if (r)
+		return r;
+	link->timeline = true;
+	entry.link = exit_.link = link->bit;
+	if (gt_link_add_probe(link, &entry) || gt_link_add_probe(link, &exit_))
+		return give_up(link, gt_error(-ENOMEM, "out of memory"));
+	*ret_link = link;
+	return 0;
+}
+
+int gt_attach_finish(struct gputrace_target *target)
+{
+	const struct gt_layout *layout = &target->layout;
+
+	for (struct gputrace_link *link = target->links; link; link = link->next) {
+		char *text;
+		int r;
+
+		if (!link->timeline || link->detached || link->text)
+			continue;
+		text = gt_timeline_link(layout->shm.slots, layout->rings[0].data, layout->rings[0].size);
+		r = text ? gt_link_add_text(link, text) : -ENOMEM;
+		free(text);
+		if (r)
+			return gt_error(r, "out of memory");
+	}
+	return 0;
+}
+
+/* ---- API calls ---- */
+
+int gputrace_attach_api(struct gputrace_target *target, const struct gputrace_api_opts *opts,
+			struct gputrace_link **ret_link)
+{
+	struct gputrace_api_opts known;
+	struct gt_api_trace_opts trace = { .ring_bytes = 4u << 20, .pid = target->pid };
+	struct gputrace_link *link;
+	int r = gt_opts_read(opts, sizeof(uint64_t), &known, sizeof(known));
+
+	if (r)
+		return r;
+	if (known.flags || known.reserved)
+		return gt_error(-EINVAL, "unknown flags in struct gputrace_api_opts");
+	trace.library = known.library ? known.library : target->libcuda;
+	if (known.ring_bytes)
+		trace.ring_bytes = known.ring_bytes;
+	if (!trace.library)
+		return gt_error(-ENOENT, "no libcuda.so.1 was found for the program to load: is an NVIDIA driver installed?");
+	r = gt_link_new(target, false, &link);
+	if (r)
+		return r;
+	r = gt_api_trace_open(&trace, &link->api);
+	if (r)
+		return give_up(link, r);
+	*ret_link = link;
+	return 0;
+}
