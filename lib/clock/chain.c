@@ -161,7 +161,7 @@ static bool holds(const struct gt_chain *chain, size_t from)
 	return true;
 }
 
-/* Pass what each node says on to the others. */
+/* Pass on what the nodes say, when something changed at or after node `from`. */
 static void propagate(struct gt_chain *chain, size_t from)
 {
 	struct gt_chain_node *nodes = chain->nodes;
@@ -190,7 +190,7 @@ static void settle(struct gt_chain *chain)
 	}
 	for (size_t i = from; i < chain->n; i++)
 		better_slope(chain, i, &chain->nodes[i].a, &chain->nodes[i].b);
-	propagate(chain, from);
+	propagate(chain, from < chain->n ? from : chain->n - 1);
 }
 
 static void append(struct gt_chain *chain, struct gt_chain_node node)

@@ -48,23 +48,23 @@ static inline int64_t gt_div_up(__int128 a, int64_t b)
 /* d / (1 + s), -1 < s < 1 */
 static inline int64_t gt_slope_undo_down(int64_t d, int64_t s)
 {
-	return gt_div_down((__int128)d << GT_SLOPE_BITS, GT_SLOPE_ONE + s);
+	return gt_div_down((__int128)d * GT_SLOPE_ONE, GT_SLOPE_ONE + s);
 }
 
 static inline int64_t gt_slope_undo_up(int64_t d, int64_t s)
 {
-	return gt_div_up((__int128)d << GT_SLOPE_BITS, GT_SLOPE_ONE + s);
+	return gt_div_up((__int128)d * GT_SLOPE_ONE, GT_SLOPE_ONE + s);
 }
 
 /* rise / run as a slope, run > 0, |rise| below 2^62 */
 static inline int64_t gt_slope_of_down(int64_t rise, int64_t run)
 {
-	return gt_div_down((__int128)rise << GT_SLOPE_BITS, run);
+	return gt_div_down((__int128)rise * GT_SLOPE_ONE, run);
 }
 
 static inline int64_t gt_slope_of_up(int64_t rise, int64_t run)
 {
-	return gt_div_up((__int128)rise << GT_SLOPE_BITS, run);
+	return gt_div_up((__int128)rise * GT_SLOPE_ONE, run);
 }
 
 static inline int64_t gt_slope_to_ppb(int64_t s)
