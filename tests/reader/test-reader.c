@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader's parts that need no target: rings, queue, launches, printing. */
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/reader/launches.h"
+#include "lib/reader/print.h"
+#include "lib/reader/queue.h"
+#include "lib/reader/ring.h"
+
+/* ---- rings ---- */
+
+#define RING 256
+static uint64_t memory[RING / 8];
+static uint64_t published;
+static uint8_t payload[GT_RECORD_MAX_PAYLOAD];
+
+static struct gt_ring fresh_ring(uint64_t tail)
+{
+	memset(memory, 0, sizeof(memory));
+	published = 0;
+	return (struct gt_ring){ (uint8_t *)memory, RING, tail, &published };
+}
+
+/* Write a record as a producer does; the first word last unless `unfinished`. */
+static void produce(uint64_t position, const void *bytes, uint32_t size, int unfinished)
+{
+	struct gt_record record = {
+		.seq = (uint32_t)(position >> 3) + 1,
+		.len = 16 + ((size + 7) & ~7u),
+		.type = GT_REC_DATA,
+		.source = 3,
+		.size = size,
+	};
+	uint64_t words[2];
+	uint8_t padded[RING] = { 0 };
+
+	memcpy(words, &record, 16);
+	memcpy(padded, bytes, size);
+	memory[(position + 8) / 8 % (RING / 8)] = words[1];
+	for (uint32_t i = 0; i < size; i += 8)
+		memcpy(&memory[(position + 16 + i) / 8 % (RING / 8)], padded + i, 8);
+	if (!unfinished)
+		memory[position / 8 % (RING / 8)] = words[0];
+}
+
+START_TEST(ring_record_wraps)
+{
+	/* 40 bytes from position 240 on: 16 before the end, 24 at the start. */
+	struct gt_ring ring = fresh_ring(240);
+	struct gt_record record;
+
+	produce(240, "abcdefghijklmnopqrs", 19, 0);
+	ck_assert_int_eq(gt_ring_take(&ring, &record, payload), 1);
+	ck_assert_uint_eq(record.size, 19);
+	ck_assert_uint_eq(record.source, 3);
+	ck_assert_mem_eq(payload, "abcdefghijklmnopqrs", 19);
+	ck_assert_uint_eq(ring.tail, 280);
+	ck_assert_uint_eq(published, 280);
+	/* What was read is cleared, so that it never looks like a record again. */
+	for (int i = 0; i < RING / 8; i++)
+		ck_assert_uint_eq(memory[i], 0);
+	ck_assert_int_eq(gt_ring_take(&ring, &record, payload), 0);
+}
+END_TEST
+
+START_TEST(ring_waits_for_the_first_word)
+{
+	struct gt_ring ring = fresh_ring(0);
+	struct gt_record record;
+
+	produce(0, "xy", 2, 1);
+	produce(24, "later", 5, 0);
+	ck_assert_int_eq(gt_ring_take(&ring, &record, payload), 0);
+	produce(0, "xy", 2, 0);
+	ck_assert_int_eq(gt_ring_take(&ring, &record, payload), 1);
+	ck_assert_uint_eq(record.size, 2);
+	ck_assert_int_eq(gt_ring_take(&ring, &record, payload), 1);
+	ck_assert_mem_eq(payload, "later", 5);
+}
+END_TEST
+
+/* Lengths that would lead out of the ring or out of the payload buffer. */
+START_TEST(ring_refuses_nonsense)
+{
+	static const struct {
+		uint32_t len, size;
+	} bad[] = { { 8, 0 }, { 17, 0 }, { RING + 8, 8 }, { 24, 9 }, { 16, 1 }, { 0xfffffff8, 16 },
+		    { 32, 0xffffffff } };
+	struct gt_ring ring;
+	struct gt_record record;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ring = fresh_ring(0);
+		memory[0] = 1 | (uint64_t)bad[i].len << 32;
+		memory[1] = (uint64_t)bad[i].size << 32;
+		ck_assert_int_eq(gt_ring_take(&ring, &record, payload), -EPROTO);
+		ck_assert_uint_eq(ring.tail, 0);
+	}
+	/* A sequence number of another lap is simply not there yet. */
+	ring = fresh_ring(0);
+	memory[0] = 33 | 16ull << 32;
+	ck_assert_int_eq(gt_ring_take(&ring, &record, payload), 0);
+}
+END_TEST
+
+/* ---- queue ---- */
+
+START_TEST(queue_orders_by_end_then_arrival)
+{
+	static const uint64_t ends[] = { 50, 10, 30, 10, 90, 20, 10, 40 };
+	static const struct {
+		uint64_t end, tag;
+	} expected[] = { { 10, 1 }, { 10, 3 }, { 10, 6 }, { 20, 5 }, { 30, 2 }, { 40, 7 }, { 50, 0 },
+			 { 90, 4 } };
+	struct gt_queue queue = { 0 };
+
+	for (uint64_t i = 0; i < 8; i++) {
+		struct gt_queued *queued = gt_queued_new(1, NULL, 0);
+
+		queued->event.end = ends[i];
+		queued->event.count = i;
+		ck_assert_int_eq(gt_queue_push(&queue, queued), 0);
+	}
+	for (int i = 0; i < 8; i++) {
+		struct gt_queued *queued = gt_queue_pop(&queue);
+
+		ck_assert_uint_eq(queued->event.end, expected[i].end);
+		ck_assert_uint_eq(queued->event.count, expected[i].tag);
+		free(queued);
+	}
+	ck_assert_ptr_null(gt_queue_pop(&queue));
+	gt_queue_free(&queue);
+}
+END_TEST
+
+/* ---- launches ---- */
+
+static void add(struct gt_launches *launches, uint64_t id, uint32_t tid, uint64_t enter, uint32_t flags)
+{
+	struct gt_rec_launch record = {
+		.launch = id, .tid = tid, .enter = enter, .leave = enter + 5, .flags = flags,
+		.kernel = (uint32_t)id * 10,
+	};
+
+	gt_launches_add(launches, &record);
+}
+
+START_TEST(launches_by_id)
+{
+	struct gt_launches *launches = gt_launches_new();
+
+	add(launches, 7, 1, 100, 0);
+	add(launches, 8, 1, 200, GT_LAUNCH_CAPTURED);
+	ck_assert_uint_eq(gt_launches_find(launches, 7)->kernel, 70);
+	ck_assert_uint_eq(gt_launches_find(launches, 8)->kernel, 80);
+	ck_assert_ptr_null(gt_launches_find(launches, 9));
+	ck_assert_ptr_null(gt_launches_find(launches, 0));
+	/* 200,000 later launches: the single one is forgotten, the graph node stays. */
+	for (uint64_t id = 1000; id < 201000; id++)
+		add(launches, id, 2, 1000 + id * 10, 0);
+	ck_assert_ptr_null(gt_launches_find(launches, 7));
+	ck_assert_uint_eq(gt_launches_find(launches, 8)->kernel, 80);
+	for (uint64_t id = 300000; id < 310000; id++)
+		add(launches, id, 3, id, GT_LAUNCH_CAPTURED);
+	ck_assert_uint_eq(gt_launches_find(launches, 305000)->kernel, 3050000);
+	gt_launches_free(launches);
+}
+END_TEST
+
+START_TEST(launches_within_a_call)
+{
+	struct gt_launches *launches = gt_launches_new();
+
+	add(launches, 1, 42, 100, 0);	/* 100 to 105 */
+	add(launches, 2, 42, 200, 0);
+	add(launches, 3, 43, 150, 0);
+	ck_assert_uint_eq(gt_launches_within(launches, 42, 99, 106), 1);
+	ck_assert_uint_eq(gt_launches_within(launches, 42, 100, 105), 1);
+	ck_assert_uint_eq(gt_launches_within(launches, 42, 101, 106), 0);
+	ck_assert_uint_eq(gt_launches_within(launches, 42, 195, 210), 2);
+	ck_assert_uint_eq(gt_launches_within(launches, 43, 140, 160), 3);
+	ck_assert_uint_eq(gt_launches_within(launches, 44, 0, 1000), 0);
+	gt_launches_free(launches);
+}
+END_TEST
+
+/* ---- printing ---- */
+
+static const struct {
+	const char *format, *expected;
+} prints[] = {
+	{ "plain", "plain" },
+	{ "a %d b", "a -1 b" },
+	{ "%u", "4294967295" },
+	{ "%llu", "18446744073709551615" },
+	{ "%lld", "-1" },
+	{ "%x %lx", "ffffffff 1234" },
+	{ "%#x|%08llx", "0xffffffff|00001234" },
+	{ "%5d|%i", "   -1|4660" },
+	{ "100%%", "100%" },
+	{ "%s", "%s" },			/* not among the conversions */
+	{ "%", "%" },
+	{ "%l", "%l" },
+	{ "%d %d %d %d", "-1 4660 65 %d" },	/* three arguments only */
+	{ "%d%d%c", "-14660A" },
+	{ "%p", "0xffffffffffffffff" },
+	{ "%999999999d", "%999999999d" },
+};
+
+START_TEST(print_conversions)
+{
+	static const uint64_t args[] = { UINT64_MAX, 0x1234, 'A' };
+	char out[64];
+
+	gt_print(out, sizeof(out), prints[_i].format, strlen(prints[_i].format), args, 3);
+	ck_assert_str_eq(out, prints[_i].expected);
+}
+END_TEST
+
+START_TEST(print_stays_inside)
+{
+	static const uint64_t args[] = { 0, 0, 0 };
+	char out[9];
+
+	memset(out, 'z', sizeof(out));
+	gt_print(out, 8, "0123456789", 10, args, 3);
+	ck_assert_str_eq(out, "0123456");
+	ck_assert_int_eq(out[8], 'z');
+	/* A format need not end in a NUL. */
+	gt_print(out, 8, "abcdef", 3, args, 3);
+	ck_assert_str_eq(out, "abc");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("reader");
+	TCase *tcase = tcase_create("reader");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tcase, ring_record_wraps);
+	tcase_add_test(tcase, ring_waits_for_the_first_word);
+	tcase_add_test(tcase, ring_refuses_nonsense);
+	tcase_add_test(tcase, queue_orders_by_end_then_arrival);
+	tcase_add_test(tcase, launches_by_id);
+	tcase_add_test(tcase, launches_within_a_call);
+	tcase_add_loop_test(tcase, print_conversions, 0, (int)(sizeof(prints) / sizeof(prints[0])));
+	tcase_add_test(tcase, print_stays_inside);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
