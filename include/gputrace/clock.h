@@ -76,7 +76,7 @@ struct gputrace_clock_opts {
 	/*
 	 * How far the GPU's rate may be, at any moment, from its mean over some
 	 * seconds: parts per billion, default 500; and how much more for each
-	 * second of distance, default 100.  At most 100000 each.
+	 * second of distance, default 100, up to 5000 in all.  At most 100000 each.
 	 */
 	uint32_t rate_uncertainty_ppb;
 	uint32_t rate_change_ppb_s;

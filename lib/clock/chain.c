@@ -35,7 +35,9 @@ void gt_chain_done(struct gt_chain *chain)
 
 int64_t gt_chain_wander(const struct gt_chain *chain, int64_t d)
 {
-	return chain->opts.wander + gt_div_up((__int128)chain->opts.wander_growth * d, GT_NS_PER_S);
+	int64_t growth = gt_div_up((__int128)chain->opts.wander_growth * d, GT_NS_PER_S);
+
+	return gt_max64(chain->opts.wander, gt_min64(chain->opts.wander + growth, chain->opts.wander_max));
 }
 
 void gt_chain_slope_ahead(const struct gt_chain *chain, int64_t d, int64_t *ret_a, int64_t *ret_b)

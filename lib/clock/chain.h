@@ -9,7 +9,8 @@
  *   Let o(x) be far minus near at near time x, and r(x) its slope.  For any two
  *   moments less than some minutes apart,
  *
- *       |r(x) - r(y)|  <=  wander + wander_growth * |x - y|            (A)
+ *       |r(x) - r(y)|  <=  W(|x - y|),                                 (A)
+ *       W(d) = wander + wander_growth * d, but no more than wander_max
  *
  *   and |r| <= limit always.  Nothing else: no line, no statistics.  Given (A)
  *   and true samples every bound below is a theorem.
@@ -18,7 +19,7 @@
  *
  *   Slope.  Between two nodes D apart the mean of r lies in
  *   [(lo2 - hi1)/D, (hi2 - lo1)/D].  By (A), r at a distance d beyond the second
- *   differs from that mean by at most wander + wander_growth * (D/2 + d).  Many
+ *   differs from that mean by at most W(D/2 + d).  Many
  *   earlier nodes give many such statements about the slope at the newest node;
  *   all are true, so their intersection is.  Short baselines are blurred by the
  *   width of the samples, long ones by wander_growth: the intersection picks the
@@ -60,6 +61,7 @@ struct gt_chain_node {
 struct gt_chain_opts {
 	int64_t wander;		/* a slope */
 	int64_t wander_growth;	/* a slope, for each second */
+	int64_t wander_max;	/* a slope */
 	int64_t start;		/* |r| of a clock just met */
 	int64_t limit;		/* |r| at most, ever; below GT_SLOPE_ONE */
 	int64_t min_gap;	/* ns; samples closer than this share a node */
@@ -118,7 +120,7 @@ int64_t gt_chain_distance(const struct gt_chain *chain, int64_t x_lo, int64_t x_
 
 /* ---- shared by the chain's own files ---- */
 
-/* wander + wander_growth * d */
+/* W(d) */
 int64_t gt_chain_wander(const struct gt_chain *chain, int64_t d);
 /* Slopes a little before the first node of the epoch [first, end), d away. */
 void gt_chain_slope_before(const struct gt_chain *chain, size_t first, size_t end, int64_t d,

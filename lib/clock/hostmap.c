@@ -14,6 +14,7 @@
  */
 static const struct gt_chain_opts chain_opts = {
 	.wander = GT_SLOPE_PPB(200),
+	.wander_max = GT_SLOPE_PPB(200),
 	.start = GT_SLOPE_PPB(500000),
 	.limit = GT_SLOPE_PPB(100000000),	/* adjtimex() allows 10 % */
 	.min_gap = 1000000,

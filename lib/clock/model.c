@@ -24,6 +24,7 @@ void gt_model_init(struct gt_model *model, const struct gt_model_opts *opts)
 	struct gt_chain_opts chain_opts = {
 		.wander = GT_SLOPE_PPB(opts->wander_ppb ? opts->wander_ppb : 500),
 		.wander_growth = GT_SLOPE_PPB(opts->wander_growth_ppb_s ? opts->wander_growth_ppb_s : 100),
+		.wander_max = GT_SLOPE_PPB(5000),
 		.start = GT_SLOPE_PPB(500000),
 		.limit = GT_SLOPE_PPB(1000000),
 		.min_gap = 1000000,

@@ -19,7 +19,7 @@ static struct gt_chain chain;
 static void begin(int64_t start)
 {
 	gt_chain_init(&chain, &(struct gt_chain_opts){
-		.wander = SLOPE(20), .start = start, .limit = SLOPE(8), .min_gap = 1000, .max_nodes = 64,
+		.wander = SLOPE(20), .wander_max = SLOPE(20), .start = start, .limit = SLOPE(8), .min_gap = 1000, .max_nodes = 64,
 	});
 }
 
