@@ -167,8 +167,6 @@ static struct answer met(struct gt_model *model, struct answer p, struct answer 
 {
 	struct answer both = { .range = { gt_max64(p.range.lo, q.range.lo), gt_min64(p.range.hi, q.range.hi) } };
 
-	if (p.r < 0)
-		return q;
 	if (q.r < 0)
 		return p;
 	if (both.range.lo <= both.range.hi)
@@ -188,12 +186,14 @@ static int64_t width(struct answer a)
 /* near: whether the register was read around the time in question. */
 static struct answer choose(struct gt_model *model, int bound, struct answer reg, bool near, struct answer ping)
 {
+	if (reg.r < 0)
+		return ping.r < 0 && reg.r == -ERANGE ? reg : ping;
 	if (bound == GPUTRACE_CLOCK_BOUND_REGISTER) {
-		if (reg.r < 0 || (!near && ping.r >= 0 && width(ping) < width(reg)))
+		if (!near && ping.r >= 0 && width(ping) < width(reg))
 			return ping;
 		return reg;
 	}
-	if (reg.r < 0 || (model->disagreements && ping.r >= 0))
+	if (model->disagreements && ping.r >= 0)
 		return ping;
 	reg.range.lo -= GT_MODEL_SLACK;
 	reg.range.hi += GT_MODEL_SLACK;
