@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the device says of itself: the figures of an H200, but for the number of
+ * multiprocessors, and without what this device does not do (textures, arrays,
+ * virtual memory management, processes sharing memory).
+ */
+#include "sim/driver.h"
+
+#define VALUE(name, value)	[CU_DEVICE_ATTRIBUTE_##name] = (value)
+
+static const int values[] = {
+	VALUE(MAX_THREADS_PER_BLOCK, 1024),
+	VALUE(MAX_BLOCK_DIM_X, 1024),
+	VALUE(MAX_BLOCK_DIM_Y, 1024),
+	VALUE(MAX_BLOCK_DIM_Z, 64),
+	VALUE(MAX_GRID_DIM_X, 0x7fffffff),
+	VALUE(MAX_GRID_DIM_Y, 65535),
+	VALUE(MAX_GRID_DIM_Z, 65535),
+	VALUE(MAX_SHARED_MEMORY_PER_BLOCK, 48 * 1024),
+	VALUE(TOTAL_CONSTANT_MEMORY, 65536),
+	VALUE(WARP_SIZE, 32),
+	VALUE(MAX_PITCH, 0x7fffffff),
+	VALUE(MAX_REGISTERS_PER_BLOCK, 65536),
+	VALUE(CLOCK_RATE, 1980000),
+	VALUE(GPU_OVERLAP, 1),
+	VALUE(CAN_MAP_HOST_MEMORY, 1),
+	VALUE(CONCURRENT_KERNELS, 1),
+	VALUE(PCI_BUS_ID, 0xf0),	/* plus the ordinal */
+	VALUE(MEMORY_CLOCK_RATE, 3201000),
+	VALUE(GLOBAL_MEMORY_BUS_WIDTH, 6144),
+	VALUE(L2_CACHE_SIZE, 62914560),
+	VALUE(MAX_THREADS_PER_MULTIPROCESSOR, 2048),
+	VALUE(ASYNC_ENGINE_COUNT, 3),
+	VALUE(UNIFIED_ADDRESSING, 1),
+	VALUE(STREAM_PRIORITIES_SUPPORTED, 1),
+	VALUE(GLOBAL_L1_CACHE_SUPPORTED, 1),
+	VALUE(LOCAL_L1_CACHE_SUPPORTED, 1),
+	VALUE(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 228 * 1024),
+	VALUE(MAX_REGISTERS_PER_MULTIPROCESSOR, 65536),
+	VALUE(MANAGED_MEMORY, 1),
+	VALUE(SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2),
+	VALUE(CONCURRENT_MANAGED_ACCESS, 1),
+	VALUE(COMPUTE_PREEMPTION_SUPPORTED, 1),
+	VALUE(CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1),
+	VALUE(CAN_USE_64_BIT_STREAM_MEM_OPS, 1),
+	VALUE(CAN_USE_STREAM_WAIT_VALUE_NOR, 1),
+	VALUE(COOPERATIVE_LAUNCH, 1),
+	VALUE(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 227 * 1024),
+	VALUE(HOST_REGISTER_SUPPORTED, 1),
+	VALUE(DIRECT_MANAGED_MEM_ACCESS_FROM_HOST, 1),
+	VALUE(MAX_BLOCKS_PER_MULTIPROCESSOR, 32),
+	VALUE(RESERVED_SHARED_MEMORY_PER_BLOCK, 1024),
+	VALUE(READ_ONLY_HOST_REGISTER_SUPPORTED, 1),
+	VALUE(MEMORY_POOLS_SUPPORTED, 1),
+	VALUE(CLUSTER_LAUNCH, 1),
+	VALUE(MEM_SYNC_DOMAIN_COUNT, 4),
+	VALUE(NUMA_ID, -1),
+};
+
+/* The last attribute that CUDA 13.0 has. */
+#define LAST	147
+
+CUresult sim_gpu_attribute(const struct sim_gpu *gpu, CUdevice_attribute attribute, int *ret_value)
+{
+	unsigned n = (unsigned)attribute;
+
+	if (n == 0 || n > LAST)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_value = n < sizeof(values) / sizeof(*values) ? values[n] : 0;
+	switch (n) {
+	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+		*ret_value = (int)gpu->machine.sm_count;
+		break;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+		*ret_value = (int)(gpu->machine.arch / 10);
+		break;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+		*ret_value = (int)(gpu->machine.arch % 10);
+		break;
+	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+		*ret_value += gpu->ordinal;
+		break;
+	case CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID:
+		*ret_value = gpu->ordinal;
+		break;
+	}
+	return CUDA_SUCCESS;
+}
