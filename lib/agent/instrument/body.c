@@ -57,9 +57,9 @@ static int gather_operands(struct ptx_parser *p)
 	int r;
 
 	p->operand_count = 0;
-	while (!gt_token_punct(p, ';')) {
-		if (p->token.kind == PTX_END)
-			return gt_parse_fail(p, "the text ends within an instruction");
+	while (depth || !gt_token_punct(p, ';')) {
+		if (p->token.kind == PTX_END || gt_token_punct(p, ';'))
+			return gt_parse_fail(p, "an instruction has no proper end");
 		if (p->token.kind == PTX_PUNCT && strchr("([{", p->token.c))
 			depth++;
 		else if (p->token.kind == PTX_PUNCT && strchr(")]}", p->token.c) && !depth--)

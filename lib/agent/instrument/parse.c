@@ -252,7 +252,7 @@ static int parse_type(struct ptx_parser *p, struct declaration *d)
 	if (d->class == PTX_CLASS_REG_OTHER)
 		d->class = register_class(d->size * lanes, predicate);
 	d->size *= lanes;
-	d->align = align ? align : d->size;
+	d->align = align > d->size ? align : d->size;	/* ptxas never goes below the natural one */
 	return 0;
 }
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TEST_INSTRUMENT_COMMON_H
+#define TEST_INSTRUMENT_COMMON_H
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/agent/instrument/instrument.h"
+
+#define HEADER ".version 8.0\n.target sm_75\n.address_size 64\n"
+
+/* A probe function by the convention, whose name tells it apart in the output. */
+#define PROBE(name) \
+	".func " name "(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k,\n" \
+	"\t.param .b64 p, .param .b64 a, .param .b32 s, .param .b32 c)\n{\n\tret;\n}\n"
+
+static inline struct gt_ptx *parse(const char *text)
+{
+	struct gt_ptx_error error = { .text = "" };
+	struct gt_ptx *ptx = NULL;
+	int r = gt_ptx_parse(text, strlen(text), &ptx, &error);
+
+	ck_assert_msg(r == 0, "line %u: %s", error.line, error.text);
+	return ptx;
+}
+
+static inline const struct gt_ptx_kernel *only_kernel(const struct gt_ptx *ptx)
+{
+	ck_assert_uint_eq(gt_ptx_kernel_count(ptx), 1);
+	return gt_ptx_kernel(ptx, 0);
+}
+
+/* Every kernel gets every probe; the result, malloc'd. */
+static inline char *instrument(const char *text, const struct gt_probe *probes, unsigned count)
+{
+	struct gt_ptx_error error = { .text = "" };
+	struct gt_ptx *ptx = parse(text);
+	unsigned kernels = gt_ptx_kernel_count(ptx), which[16], i;
+	struct gt_ptx_plan *plans = calloc(kernels + 1, sizeof(*plans));
+	size_t length = 0;
+	char *out = NULL;
+	int r;
+
+	for (i = 0; i < count; i++)
+		which[i] = i;
+	for (i = 0; i < kernels; i++)
+		plans[i] = (struct gt_ptx_plan){ .kernel_id = 70 + i, .probes = which, .probe_count = count };
+	r = gt_ptx_instrument(ptx, PROBE("probe"), probes, count, plans, &out, &length, &error);
+	ck_assert_msg(r == 0, "line %u: %s", error.line, error.text);
+	ck_assert_uint_eq(strlen(out), length);
+	free(plans);
+	gt_ptx_free(ptx);
+	return out;
+}
+
+static inline unsigned count_of(const char *text, const char *what)
+{
+	unsigned n = 0;
+
+	for (; (text = strstr(text, what)); text += strlen(what))
+		n++;
+	return n;
+}
+
+static inline int run_case(const char *name, TCase *tcase)
+{
+	Suite *suite = suite_create(name);
+	SRunner *runner;
+	int failed;
+
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
+
+#endif
