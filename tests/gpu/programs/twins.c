@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two modules with a kernel of the same name, loaded and unloaded in turns:
+ * twins [--rounds N].  One adds 1, the other 10, and each has a variable "calls".
+ */
+#include "driver.h"
+
+#define THREADS 64
+
+#define MODULE(add) \
+	".version 6.3\n" \
+	".target sm_75\n" \
+	".address_size 64\n" \
+	".visible .global .u32 calls = " add ";\n" \
+	".visible .entry twin(.param .u64 out)\n" \
+	"{\n" \
+	"	.reg .b32 %i, %value;\n" \
+	"	.reg .b64 %out, %offset;\n" \
+	"	ld.param.u64 %out, [out];\n" \
+	"	cvta.to.global.u64 %out, %out;\n" \
+	"	mov.u32 %i, %tid.x;\n" \
+	"	mul.wide.u32 %offset, %i, 4;\n" \
+	"	add.u64 %out, %out, %offset;\n" \
+	"	ld.global.u32 %value, [%out];\n" \
+	"	add.u32 %value, %value, " add ";\n" \
+	"	st.global.u32 [%out], %value;\n" \
+	"	atom.global.add.u32 %value, [calls], 1;\n" \
+	"	ret;\n" \
+	"}\n"
+
+static const char *const modules[] = { MODULE("1"), MODULE("10") };
+static const uint32_t adds[] = { 1, 10 };
+
+/* Load one, run it once, look at its variable, unload it. */
+static void run(unsigned which, uint64_t out)
+{
+	void *module, *function, *parameters[] = { &out };
+	uint64_t address;
+	size_t size;
+	uint32_t calls;
+
+	CHECK(cuModuleLoadData(&module, modules[which]));
+	CHECK(cuModuleGetFunction(&function, module, "twin"));
+	CHECK(cuLaunchKernel(function, 1, 1, 1, THREADS, 1, 1, 0, NULL, parameters, NULL));
+	CHECK(cuCtxSynchronize());
+	CHECK(cuModuleGetGlobal_v2(&address, &size, module, "calls"));
+	CHECK(cuMemcpyDtoH_v2(&calls, address, sizeof(calls)));
+	if (calls != adds[which] + THREADS) {
+		fprintf(stderr, "the module's variable is %u, not %u\n", calls, adds[which] + THREADS);
+		exit(1);
+	}
+	CHECK(cuModuleUnload(module));
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long rounds = option(argc, argv, "--rounds", 100);
+	uint32_t values[THREADS];
+	uint64_t out;
+
+	driver_open();
+	CHECK(cuMemAlloc_v2(&out, sizeof(values)));
+	CHECK(cuMemsetD32_v2(out, 0, THREADS));
+	for (unsigned long i = 0; i < 2 * rounds; i++)
+		run(i % 2, out);
+	CHECK(cuMemcpyDtoH_v2(values, out, sizeof(values)));
+	for (unsigned i = 0; i < THREADS; i++) {
+		if (values[i] != 11 * rounds) {
+			fprintf(stderr, "value %u is %u, not %lu\n", i, values[i], 11 * rounds);
+			return 1;
+		}
+	}
+	CHECK(cuMemFree_v2(out));
+	driver_close();
+	printf("launches %lu\nthreads %lu\nwarps %lu\n", 2 * rounds, 2 * rounds * THREADS, 4 * rounds);
+	return 0;
+}
