@@ -26,7 +26,8 @@ struct gt_fact {		/* one for each instruction */
 	int16_t map;		/* memory: see above; helper call: map argument's index, -1 if none */
 	int32_t offset;		/* context accesses: byte offset */
 	uint32_t arg_size;	/* helper calls with a size argument: its greatest value */
-	int32_t stack_frame_bytes; /* at a function's first instruction: stack used */
+	int32_t stack_frame_bytes; /* at a function's first instruction: stack used, a multiple of 8 */
+	uint32_t callback;	/* bpf_loop calls: first instruction of the function it calls; else 0 */
 };
 
 struct gt_verify_opts {

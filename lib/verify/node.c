@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/verify/node.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define LIST_MAX 24			/* checkpoints kept for an instruction */
+#define NODE_BYTES_MAX ((size_t)128 << 20)	/* all checkpoints' states */
+#define PENDING_MAX 8192u		/* branches of a path not followed yet */
+#define STEPS_BETWEEN 8u		/* checkpoints cost more than a few instructions */
+
+static void free_node(struct gt_verifier *v, struct gt_run *run, struct gt_node *node)
+{
+	if (node->older)
+		node->older->newer = node->newer;
+	if (node->newer)
+		node->newer->older = node->older;
+	else
+		run->newest = node->older;
+	v->node_bytes -= gt_state_bytes(node->state);
+	gt_state_free(node->state);
+	free(node);
+}
+
+static struct gt_node *new_node(struct gt_verifier *v, struct gt_run *run, const struct gt_state *state)
+{
+	struct gt_node *node = calloc(1, sizeof(*node));
+
+	if (!node)
+		return NULL;
+	node->state = gt_state_copy(state);
+	if (!node->state) {
+		free(node);
+		return NULL;
+	}
+	v->node_bytes += gt_state_bytes(node->state);
+	node->run = run->id;
+	if (v->ranges)
+		node->precise = (struct gt_origin){ { UINT64_MAX, UINT64_MAX } };
+	node->branches = 1;
+	node->older = run->newest;
+	if (run->newest)
+		run->newest->newer = node;
+	run->newest = node;
+	return node;
+}
+
+static void unlist(struct gt_verifier *v, struct gt_node *node)
+{
+	struct gt_node **link = &v->nodes[node->state->insn];
+
+	while (*link != node)
+		link = &(*link)->next;
+	*link = node->next;
+	node->listed = 0;
+}
+
+int gt_run_start(struct gt_verifier *v, struct gt_run *run, struct gt_state *state,
+		 struct gt_path *ret_path)
+{
+	*run = (struct gt_run){ .id = ++v->last_run };
+	run->root = new_node(v, run, state);
+	if (!run->root)
+		return -ENOMEM;
+	gt_origin_reset(state);
+	*ret_path = (struct gt_path){ .state = state, .parent = run->root };
+	return 0;
+}
+
+void gt_run_end(struct gt_verifier *v, struct gt_run *run)
+{
+	for (unsigned i = 0; i < run->pending_count; i++)
+		gt_state_free(run->pending[i].state);
+	free(run->pending);
+	while (run->newest) {
+		if (run->newest->listed)
+			unlist(v, run->newest);
+		free_node(v, run, run->newest);
+	}
+	gt_state_free(run->exits);
+}
+
+int gt_run_defer(struct gt_verifier *v, struct gt_run *run, const struct gt_path *path,
+		 struct gt_state *state)
+{
+	struct gt_path *grown;
+
+	if (run->pending_count == PENDING_MAX) {
+		gt_state_free(state);
+		return gt_refuse(v, path->state->insn, "use bpf_loop() for long loops with branches",
+				 "more than %u branches have to be followed on one path", PENDING_MAX);
+	}
+	if (run->pending_count == run->pending_room) {
+		unsigned room = run->pending_room ? run->pending_room * 2 : 16;
+
+		grown = realloc(run->pending, room * sizeof(*grown));
+		if (!grown) {
+			gt_state_free(state);
+			return -ENOMEM;
+		}
+		run->pending = grown;
+		run->pending_room = room;
+	}
+	path->parent->branches++;
+	run->pending[run->pending_count] = *path;
+	run->pending[run->pending_count++].state = state;
+	return 0;
+}
+
+/* A path from `node` ended after `steps`; complete what has no path left. */
+static void complete(struct gt_verifier *v, struct gt_run *run, struct gt_node *node, uint64_t steps)
+{
+	while (node) {
+		struct gt_node *parent = node->parent;
+
+		if (node->longest < steps)
+			node->longest = steps;
+		if (--node->branches)
+			return;
+		steps = gt_add_steps(node->distance, node->longest);
+		node->parent = NULL;
+		if (!node->listed && node != run->root)
+			free_node(v, run, node);
+		node = parent;
+	}
+}
+
+void gt_path_end(struct gt_verifier *v, struct gt_run *run, struct gt_path *path, uint64_t more)
+{
+	complete(v, run, path->parent, gt_add_steps(path->steps, more));
+	gt_state_free(path->state);
+	path->state = NULL;
+}
+
+/* The path is covered: what the checkpoint needed, it needs too. */
+static void inherit_needs(struct gt_path *path, const struct gt_node *node)
+{
+	struct gt_origin wanted = gt_origin_sources(path->state, node->precise);
+
+	for (unsigned f = 0; f < path->state->frame_count; f++) {
+		for (unsigned i = 0; i < GT_REGS; i++)
+			if (node->read_regs[f] >> i & 1)
+				gt_read_reg(path, f, i);
+		for (unsigned i = 0; i < GT_SLOTS; i++)
+			if (node->read_slots[f] >> i & 1)
+				gt_read_slot(path, f, i);
+	}
+	gt_need_precise(path, &wanted);
+}
+
+/* A number that only one state uses links nothing. */
+static void drop_lone_ids(struct gt_state *state)
+{
+	struct gt_reg *regs[GT_FRAMES * GT_REGS + GT_SLOTS];
+	unsigned count = 0;
+
+	for (unsigned f = 0; f < state->frame_count; f++) {
+		struct gt_frame *frame = state->frames[f];
+
+		for (unsigned i = 0; i < GT_REGS; i++)
+			if (frame->regs[i].type == GT_REG_SCALAR && frame->regs[i].id)
+				regs[count++] = &frame->regs[i];
+		for (unsigned i = 0; i < frame->slot_count; i++)
+			if (gt_slot_is_spill(&frame->slots[i]) && frame->slots[i].spill.id &&
+			    frame->slots[i].spill.type == GT_REG_SCALAR)
+				regs[count++] = &frame->slots[i].spill;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		bool shared = false;
+
+		for (unsigned k = 0; k < count && !shared; k++)
+			shared = k != i && regs[k]->id == regs[i]->id;
+		if (!shared)
+			regs[i]->id = 0;
+	}
+}
+
+/* Returns 1 when a complete checkpoint covers the path. */
+static int find_cover(struct gt_verifier *v, struct gt_run *run, struct gt_path *path)
+{
+	unsigned at = path->state->insn, length = 0;
+	struct gt_node *oldest = NULL;
+
+	for (struct gt_node *node = v->nodes[at]; node; node = node->next) {
+		length++;
+		oldest = node;
+		if (node->run != run->id)
+			continue;
+		/* One of this path's own ancestors: nothing is proved yet, but it must not come back unchanged. */
+		if (node->branches) {
+			if (gt_state_same(node->state, path->state))
+				return gt_refuse(v, at, "change what the loop's condition tests, or use bpf_loop()",
+						 "the loop back to here may run for ever");
+			continue;
+		}
+		if (!gt_state_covered(node, path->state))
+			continue;
+		inherit_needs(path, node);
+		gt_path_end(v, run, path, node->longest);
+		return 1;
+	}
+	if (length >= LIST_MAX) {
+		unlist(v, oldest);
+		/* Nodes of outer explorations wait for their paths, or are freed at their end. */
+		if (!oldest->branches && oldest->run == run->id)
+			free_node(v, run, oldest);
+	}
+	return 0;
+}
+
+int gt_checkpoint(struct gt_verifier *v, struct gt_run *run, struct gt_path *path)
+{
+	struct gt_node *node;
+	int r;
+
+	drop_lone_ids(path->state);
+	r = find_cover(v, run, path);
+	if (r)
+		return r;
+	if ((path->steps < STEPS_BETWEEN && path->jumps < 2) || v->node_bytes > NODE_BYTES_MAX)
+		return 0;
+	node = new_node(v, run, path->state);
+	if (!node)
+		return -ENOMEM;
+	node->parent = path->parent;
+	node->distance = path->steps;
+	node->listed = 1;
+	node->next = v->nodes[path->state->insn];
+	v->nodes[path->state->insn] = node;
+	gt_origin_reset(path->state);
+	path->parent = node;
+	path->steps = 0;
+	path->jumps = 0;
+	return 0;
+}
