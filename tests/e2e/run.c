@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define ARGS_MAX 16
+
+static void gather_arguments(const char **argv, va_list args)
+{
+	int n = 1;
+
+	argv[0] = TARGET_PATH;
+	while (n < ARGS_MAX && (argv[n] = va_arg(args, const char *)))
+		n++;
+	argv[n] = NULL;
+}
+
+/* Send our stdout, and with it that of children, to a file; the old one, for later. */
+static int redirect(FILE *file)
+{
+	int saved = dup(STDOUT_FILENO);
+
+	fflush(stdout);
+	dup2(fileno(file), STDOUT_FILENO);
+	return saved;
+}
+
+static void restore(int saved, FILE *file, struct run *run)
+{
+	size_t n;
+
+	fflush(stdout);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	rewind(file);
+	n = fread(run->output, 1, sizeof(run->output) - 1, file);
+	run->output[n] = 0;
+	fclose(file);
+}
+
+static void keep(struct run_event *kept, unsigned index, const struct gputrace_event *event)
+{
+	struct run_event *k = &kept[index];
+
+	if (index >= RUN_KEPT)
+		return;
+	snprintf(k->name, sizeof(k->name), "%s",
+		 gputrace_event_get_name(event) ? gputrace_event_get_name(event) : "");
+	k->time = gputrace_event_get_time(event);
+	k->end = gputrace_event_get_end(event);
+	k->error = gputrace_event_get_time_error(event);
+	k->launch_id = gputrace_event_get_launch_id(event);
+	k->stream = gputrace_event_get_stream(event);
+	k->tid = gputrace_event_get_tid(event);
+	k->pid = gputrace_event_get_pid(event);
+	memcpy(k->grid, gputrace_event_get_grid(event), sizeof(k->grid));
+	memcpy(k->block, gputrace_event_get_block(event), sizeof(k->block));
+}
+
+static void take(struct run *run, const struct gputrace_event *event)
+{
+	int type = gputrace_event_get_type(event);
+	unsigned index = run->events[type]++;
+	size_t size;
+
+	switch (type) {
+	case GPUTRACE_EVENT_KERNEL:
+		keep(run->kernels, index, event);
+		break;
+	case GPUTRACE_EVENT_LAUNCH:
+		keep(run->launches, index, event);
+		break;
+	case GPUTRACE_EVENT_API:
+		keep(run->calls, index, event);
+		break;
+	case GPUTRACE_EVENT_DATA:
+		gputrace_event_get_data(event, &size);
+		run->data_bytes += size;
+		break;
+	case GPUTRACE_EVENT_LOST:
+		run->lost += gputrace_event_get_count(event);
+		break;
+	case GPUTRACE_EVENT_NOTE:
+		strncat(run->notes, gputrace_event_get_text(event),
+			sizeof(run->notes) - strlen(run->notes) - 1);
+		break;
+	}
+}
+
+static void follow(struct run *run, struct gputrace_reader *reader, struct gputrace_link *const *links,
+		   const char *detach_at)
+{
+	const struct gputrace_event *event;
+	uint64_t last = 0;
+	int r;
+
+	while ((r = gputrace_reader_wait(reader, 20000)) == 1) {
+		while ((event = gputrace_reader_next(reader))) {
+			uint64_t end = gputrace_event_get_end(event);
+			const char *name = gputrace_event_get_name(event);
+
+			/* A GPU's time may move within its error between two looks. */
+			run->disorder += end + 1000 + gputrace_event_get_time_error(event) < last;
+			last = end > last ? end : last;
+			take(run, event);
+			if (run->watch)
+				run->watch(run, event);
+			if (detach_at && name && gputrace_event_get_type(event) == GPUTRACE_EVENT_KERNEL &&
+			    !strcmp(name, detach_at)) {
+				for (int i = 0; i < 3; i++) {
+					if (links[i])
+						ck_assert_int_eq(gputrace_link_detach(links[i]), 0);
+				}
+			}
+		}
+	}
+	ck_assert_msg(r == -ENODATA, "the program did not end in 20 s (%d)", r);
+}
+
+void run_target(struct run *run, const struct run_options *options, ...)
+{
+	const char *argv[ARGS_MAX + 1];
+	struct gputrace_spawn_opts spawn = {
+		.size = sizeof(spawn),
+		.device = options->real_device ? GPUTRACE_DEVICE_REAL : GPUTRACE_DEVICE_SIM,
+		.gpu_ring_bytes = options->gpu_ring_bytes,
+		.agent_ring_bytes = options->agent_ring_bytes,
+	};
+	struct gputrace_link *links[3] = { NULL };
+	struct gputrace_reader *reader;
+	FILE *file = tmpfile();
+	va_list args;
+	int saved, r;
+
+	va_start(args, options);
+	gather_arguments(argv, args);
+	va_end(args);
+	saved = redirect(file);
+	r = gputrace_target_spawn(NULL, (char *const *)argv, &spawn, &run->target);
+	ck_assert_msg(!r, "spawn: %s", gputrace_last_error());
+	if (options->timeline) {
+		r = gputrace_attach_timeline(run->target, &links[0]);
+		ck_assert_msg(!r, "timeline: %s", gputrace_last_error());
+	}
+	if (options->object) {
+		r = gputrace_object_open_file(NULL, options->object, &run->object);
+		ck_assert_msg(!r, "%s: %s", options->object, gputrace_last_error());
+		r = gputrace_attach_object(run->target, run->object, &links[1]);
+		ck_assert_msg(!r, "attach: %s", gputrace_last_error());
+	}
+	if (options->api) {
+		r = gputrace_attach_api(run->target, NULL, &links[2]);
+		ck_assert_msg(!r, "api: %s", gputrace_last_error());
+	}
+	ck_assert_int_eq(gputrace_reader_new(run->target, NULL, &reader), 0);
+	r = gputrace_target_resume(run->target);
+	ck_assert_msg(!r, "resume: %s", gputrace_last_error());
+	follow(run, reader, links, options->detach_at);
+	ck_assert_uint_eq(run->lost, gputrace_reader_get_lost(reader));
+	restore(saved, file, run);
+	ck_assert_int_eq(gputrace_target_has_exited(run->target, &run->status), 1);
+	gputrace_reader_unref(reader);
+	for (int i = 0; i < 3; i++)
+		gputrace_link_unref(links[i]);
+}
+
+void run_plain(struct run *run, bool real_device, ...)
+{
+	const char *argv[ARGS_MAX + 1];
+	FILE *file = tmpfile();
+	va_list args;
+	int saved;
+	pid_t pid;
+
+	va_start(args, real_device);
+	gather_arguments(argv, args);
+	va_end(args);
+	saved = redirect(file);
+	pid = fork();
+	if (!pid) {
+		if (!real_device)
+			setenv("LD_LIBRARY_PATH", getenv("GPUTRACE_SIM_DIR"), 1);
+		execv(argv[0], (char *const *)argv);
+		_exit(127);
+	}
+	ck_assert_int_eq(waitpid(pid, &run->status, 0), pid);
+	restore(saved, file, run);
+}
+
+void run_free(struct run *run)
+{
+	gputrace_target_unref(run->target);
+	gputrace_object_unref(run->object);
+	memset(run, 0, sizeof(*run));
+}
+
+uint64_t run_map_value(struct run *run, const char *name, int instance, uint32_t index)
+{
+	struct gputrace_map *map = gputrace_object_find_map(run->object, name);
+	uint64_t value;
+	int r;
+
+	ck_assert_ptr_nonnull(map);
+	r = gputrace_map_lookup(map, instance, &index, sizeof(index), &value, sizeof(value));
+	ck_assert_msg(!r, "lookup in %s: %s", name, gputrace_last_error());
+	return value;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs tests/e2e/target under the library and gathers what came of it. */
+#ifndef TESTS_E2E_RUN_H
+#define TESTS_E2E_RUN_H
+
+#include <gputrace/gputrace.h>
+#include <stdbool.h>
+
+#define RUN_KEPT 4096
+
+struct run_options {
+	const char *object;	/* file under the build folder to attach, NULL: none */
+	bool timeline;
+	bool api;		/* uprobes too */
+	uint64_t gpu_ring_bytes, agent_ring_bytes;
+	const char *detach_at;	/* detach everything when a kernel of this name is first seen */
+	bool real_device;
+};
+
+/* A kernel that ran, or a launch, or an API call. */
+struct run_event {
+	char name[64];
+	uint64_t time, end, error, launch_id, stream;
+	int tid, pid;
+	uint32_t grid[3], block[3];
+};
+
+struct run {
+	char output[4096];	/* what the program printed */
+	int status;		/* as of waitpid */
+	unsigned events[GPUTRACE_EVENT_NOTE + 1];	/* by type */
+	struct run_event kernels[RUN_KEPT], launches[RUN_KEPT], calls[RUN_KEPT];
+	unsigned data;		/* DATA events, their bytes in data_bytes */
+	uint64_t data_bytes;
+	uint64_t lost;
+	unsigned disorder;	/* events whose end lies before that of the one delivered before */
+	char notes[2048];
+	struct gputrace_target *target;
+	struct gputrace_object *object;
+	/* Called for each event if set. */
+	void (*watch)(struct run *run, const struct gputrace_event *event);
+};
+
+/* argv[0] is "target"; the arguments follow, ended by NULL.  Asserts that all of it worked. */
+void run_target(struct run *run, const struct run_options *options, ...);
+
+/* The program on its own, without anything of ours in it: its output and status. */
+void run_plain(struct run *run, bool real_device, ...);
+
+void run_free(struct run *run);
+
+/* Value of a u64 array map's element, instance `instance`. */
+uint64_t run_map_value(struct run *run, const char *map, int instance, uint32_t index);
+
+#endif

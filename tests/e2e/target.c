@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A CUDA program to be traced by tests: driver API only, kernels as PTX text, so
+ * that it runs on the software device and on a GPU alike.  What it prints depends
+ * on its arguments and on the kernels' results alone, so that a traced run can be
+ * compared with an untraced one.
+ *
+ *	target vecadd LAUNCHES	vector additions on two streams, alternating sizes
+ *	target spin NS...	one thread spins for each time
+ *	target exits		threads leave by four different ways
+ *	target buffer		parameters passed as one buffer; a kernel without any
+ *	target graph REPLAYS	a captured graph of 3 kernels and a node-built one of 2
+ *	target reload N		the same module loaded, run and unloaded N times
+ *	target threads N	four host threads with N launches each
+ *	target fork		the child launches, the parent launches
+ *	target contexts		two contexts, one destroyed before the other's launches
+ *	target global		a __device__ variable read by the host between launches
+ *	target leave HOW	two launches, then return, exit, _exit or kill
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/wire/cuda_functions.h"
+
+static struct {
+#define X(name, since, params) CUresult (*name) params;
+	GT_CUDA_FUNCTIONS(X)
+#undef X
+} cu;
+
+static const char ptx[] =
+	".version 6.3\n.target sm_75\n.address_size 64\n"
+	/* out[i] = a[i] + b[i] */
+	".visible .entry vecadd(.param .u64 pa, .param .u64 pb, .param .u64 po, .param .u32 pn)\n{\n"
+	"	.reg .pred %p; .reg .b32 %r<6>; .reg .b64 %rd<8>;\n"
+	"	mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n"
+	"	mad.lo.s32 %r1, %r1, %r2, %r3; ld.param.u32 %r2, [pn];\n"
+	"	setp.ge.u32 %p, %r1, %r2; @%p bra DONE;\n"
+	"	ld.param.u64 %rd1, [pa]; ld.param.u64 %rd2, [pb]; ld.param.u64 %rd3, [po];\n"
+	"	mul.wide.u32 %rd4, %r1, 4;\n"
+	"	add.s64 %rd1, %rd1, %rd4; add.s64 %rd2, %rd2, %rd4; add.s64 %rd3, %rd3, %rd4;\n"
+	"	ld.global.u32 %r3, [%rd1]; ld.global.u32 %r4, [%rd2];\n"
+	"	add.u32 %r5, %r3, %r4; st.global.u32 [%rd3], %r5;\n"
+	"DONE:	ret;\n}\n"
+	/* spins until %globaltimer has advanced by pns */
+	".visible .entry spin(.param .u64 pns)\n{\n"
+	"	.reg .pred %p; .reg .b64 %rd<5>;\n"
+	"	ld.param.u64 %rd1, [pns]; mov.u64 %rd2, %globaltimer;\n"
+	"LOOP:	mov.u64 %rd3, %globaltimer; sub.u64 %rd4, %rd3, %rd2;\n"
+	"	setp.lt.u64 %p, %rd4, %rd1; @%p bra LOOP;\n"
+	"	ret;\n}\n"
+	/* out[tid]: how the thread left: predicated ret, exit in a branch, ret.uni, the end */
+	".visible .entry exits(.param .u64 po)\n{\n"
+	"	.reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %rd<4>;\n"
+	"	ld.param.u64 %rd1, [po]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;\n"
+	"	add.s64 %rd1, %rd1, %rd2; and.b32 %r2, %r1, 3;\n"
+	"	setp.eq.u32 %p1, %r2, 0; mov.u32 %r3, 10; @%p1 st.global.u32 [%rd1], %r3; @%p1 ret;\n"
+	"	setp.eq.u32 %p2, %r2, 1; @!%p2 bra OTHERS;\n"
+	"	mov.u32 %r3, 11; st.global.u32 [%rd1], %r3; exit;\n"
+	"OTHERS:\n"
+	"	setp.eq.u32 %p3, %r2, 2; mov.u32 %r3, 12; @%p3 st.global.u32 [%rd1], %r3; @%p3 bra END;\n"
+	"	mov.u32 %r3, 13; st.global.u32 [%rd1], %r3; ret;\n"
+	"END:\n}\n"
+	".global .align 4 .u32 counter = 5;\n"
+	/* one more for each thread; takes no parameters */
+	".visible .entry bump\n{\n"
+	"	.reg .b32 %r<3>; .reg .b64 %rd<2>;\n"
+	"	mov.u64 %rd1, counter; atom.global.add.u32 %r1, [%rd1], 1; ret;\n}\n";
+
+static void check(CUresult result, const char *what)
+{
+	if (!result)
+		return;
+	fprintf(stderr, "target: %s: CUresult %d\n", what, (int)result);
+	_exit(3);
+}
+#define CHECK(call) check(cu.call, #call)
+
+static void find_driver(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+
+	if (!library) {
+		fprintf(stderr, "target: %s\n", dlerror());
+		_exit(4);
+	}
+#define X(name, since, params) cu.name = (__typeof__(cu.name))dlsym(library, #name);
+	GT_CUDA_FUNCTIONS(X)
+#undef X
+}
+
+static CUcontext primary;
+static CUmodule module;
+
+static CUfunction function(const char *name)
+{
+	CUfunction f;
+
+	CHECK(cuModuleGetFunction(&f, module, name));
+	return f;
+}
+
+static void start(void)
+{
+	CHECK(cuInit(0));
+	CHECK(cuDevicePrimaryCtxRetain(&primary, 0));
+	CHECK(cuCtxSetCurrent(primary));
+	CHECK(cuModuleLoadData(&module, ptx));
+}
+
+#define ELEMENTS 100000u
+
+struct vectors {
+	CUdeviceptr a, b, out;
+	CUstream stream;
+	uint32_t *host;
+};
+
+static void make_vectors(struct vectors *v)
+{
+	v->host = malloc(ELEMENTS * 4);
+	CHECK(cuMemAlloc_v2(&v->a, ELEMENTS * 4));
+	CHECK(cuMemAlloc_v2(&v->b, ELEMENTS * 4));
+	CHECK(cuMemAlloc_v2(&v->out, ELEMENTS * 4));
+	CHECK(cuStreamCreate(&v->stream, CU_STREAM_NON_BLOCKING));
+	for (uint32_t i = 0; i < ELEMENTS; i++)
+		v->host[i] = i * 3;
+	CHECK(cuMemcpyHtoD_v2(v->a, v->host, ELEMENTS * 4));
+	for (uint32_t i = 0; i < ELEMENTS; i++)
+		v->host[i] = i ^ 0x55;
+	CHECK(cuMemcpyHtoD_v2(v->b, v->host, ELEMENTS * 4));
+}
+
+static uint32_t checksum(struct vectors *v, uint32_t n)
+{
+	uint32_t sum = 0;
+
+	CHECK(cuMemcpyDtoH_v2(v->host, v->out, ELEMENTS * 4));
+	for (uint32_t i = 0; i < n; i++) {
+		if (v->host[i] != i * 3 + (i ^ 0x55)) {
+			fprintf(stderr, "target: element %u is wrong\n", i);
+			_exit(5);
+		}
+		sum = sum * 31 + v->host[i];
+	}
+	return sum;
+}
+
+static unsigned add(CUfunction f, struct vectors *v, uint32_t n)
+{
+	void *params[] = { &v->a, &v->b, &v->out, &n };
+	unsigned blocks = (n + 255) / 256;
+
+	CHECK(cuLaunchKernel(f, blocks, 1, 1, 256, 1, 1, 0, v->stream, params, NULL));
+	return blocks * 256;
+}
+
+static void run_vecadd(int launches)
+{
+	static const uint32_t sizes[] = { ELEMENTS, 1000, 256, 1 };
+	CUfunction f = function("vecadd");
+	struct vectors v[2];
+	unsigned long threads = 0;
+
+	make_vectors(&v[0]);
+	make_vectors(&v[1]);
+	for (int i = 0; i < launches; i++) {
+		threads += add(f, &v[i & 1], sizes[i / 2 % 4]);
+		if (i % 16 == 15)
+			CHECK(cuStreamSynchronize(v[i & 1].stream));
+	}
+	CHECK(cuCtxSynchronize());
+	printf("launches %d threads %lu checksum %08x %08x\n", launches, threads,
+	       checksum(&v[0], launches ? ELEMENTS : 0), checksum(&v[1], launches > 1 ? ELEMENTS : 0));
+}
+
+static void run_spin(int count, char **times)
+{
+	CUfunction f = function("spin");
+
+	for (int i = 0; i < count; i++) {
+		uint64_t ns = strtoull(times[i], NULL, 0);
+		void *params[] = { &ns };
+
+		CHECK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+		CHECK(cuCtxSynchronize());
+	}
+	printf("spun %d times\n", count);
+}
+
+static void run_exits(void)
+{
+	CUfunction f = function("exits");
+	uint32_t host[96];
+	CUdeviceptr out;
+	void *params[] = { &out };
+
+	CHECK(cuMemAlloc_v2(&out, sizeof(host)));
+	CHECK(cuMemsetD8_v2(out, 0, sizeof(host)));
+	CHECK(cuLaunchKernel(f, 1, 1, 1, 96, 1, 1, 0, NULL, params, NULL));
+	CHECK(cuMemcpyDtoH_v2(host, out, sizeof(host)));
+	for (uint32_t i = 0; i < 96; i++) {
+		if (host[i] != 10 + (i & 3)) {
+			fprintf(stderr, "target: thread %u left as %u\n", i, host[i]);
+			_exit(5);
+		}
+	}
+	printf("96 threads left by 4 ways\n");
+}
+
+static uint32_t read_counter(void)
+{
+	CUdeviceptr address;
+	uint32_t value;
+	size_t size;
+
+	CHECK(cuModuleGetGlobal_v2(&address, &size, module, "counter"));
+	CHECK(cuMemcpyDtoH_v2(&value, address, 4));
+	return value;
+}
+
+static void run_buffer(void)
+{
+	struct {
+		CUdeviceptr a, b, out;
+		uint32_t n;
+	} buffer;
+	size_t size = sizeof(buffer);
+	void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+			  CU_LAUNCH_PARAM_END };
+	CUlaunchConfig config = { .gridDimX = 2, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32,
+				  .blockDimY = 1, .blockDimZ = 1 };
+	struct vectors v;
+
+	make_vectors(&v);
+	buffer.a = v.a;
+	buffer.b = v.b;
+	buffer.out = v.out;
+	buffer.n = 500;
+	CHECK(cuLaunchKernel(function("vecadd"), 2, 1, 1, 256, 1, 1, 0, v.stream, NULL, extra));
+	CHECK(cuStreamSynchronize(v.stream));
+	CHECK(cuLaunchKernel(function("bump"), 3, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	CHECK(cuLaunchKernelEx(&config, function("bump"), NULL, NULL));
+	CHECK(cuCtxSynchronize());
+	printf("buffer checksum %08x counter %u\n", checksum(&v, 500), read_counter());
+}
+
+static void run_graph(int replays)
+{
+	CUfunction vecadd = function("vecadd"), bump = function("bump");
+	CUDA_KERNEL_NODE_PARAMS_v2 node = { .func = bump, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1,
+					    .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1 };
+	CUgraphNode first, second;
+	CUgraph captured, built;
+	CUgraphExec exec[2];
+	struct vectors v;
+
+	make_vectors(&v);
+	CHECK(cuStreamBeginCapture_v2(v.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	add(vecadd, &v, 1000);
+	add(vecadd, &v, 2000);
+	CHECK(cuLaunchKernel(bump, 1, 1, 1, 32, 1, 1, 0, v.stream, NULL, NULL));
+	CHECK(cuStreamEndCapture(v.stream, &captured));
+	CHECK(cuGraphCreate(&built, 0));
+	CHECK(cuGraphAddKernelNode_v2(&first, built, NULL, 0, &node));
+	node.blockDimX = 64;
+	CHECK(cuGraphAddKernelNode_v2(&second, built, &first, 1, &node));
+	CHECK(cuGraphInstantiateWithFlags(&exec[0], captured, 0));
+	CHECK(cuGraphInstantiateWithFlags(&exec[1], built, 0));
+	for (int i = 0; i < replays; i++) {
+		CHECK(cuGraphLaunch(exec[0], v.stream));
+		CHECK(cuGraphLaunch(exec[1], v.stream));
+	}
+	CHECK(cuStreamSynchronize(v.stream));
+	printf("graph checksum %08x counter %u\n", checksum(&v, 2000), read_counter());
+}
+
+static void run_reload(int times)
+{
+	uint32_t total = 0;
+
+	for (int i = 0; i < times; i++) {
+		CHECK(cuLaunchKernel(function("bump"), 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+		CHECK(cuCtxSynchronize());
+		total += read_counter();
+		CHECK(cuModuleUnload(module));
+		CHECK(cuModuleLoadData(&module, ptx));
+	}
+	printf("reloaded %d times, counters sum to %u\n", times, total);
+}
+
+static int launches_per_thread;
+
+static void *launch_many(void *f)
+{
+	CHECK(cuCtxSetCurrent(primary));
+	for (int i = 0; i < launches_per_thread; i++)
+		CHECK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	return NULL;
+}
+
+static void run_threads(int launches)
+{
+	CUfunction f = function("bump");
+	pthread_t threads[4];
+
+	launches_per_thread = launches;
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, launch_many, f);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(cuCtxSynchronize());
+	printf("counter %u\n", read_counter());
+}
+
+static void run_fork(void)
+{
+	pid_t child = fork();
+	int status;
+
+	/* Both initialise CUDA after the fork, which is how it works. */
+	start();
+	CHECK(cuLaunchKernel(function("bump"), 1, 1, 1, child ? 32 : 64, 1, 1, 0, NULL, NULL, NULL));
+	CHECK(cuCtxSynchronize());
+	if (!child) {
+		if (read_counter() != 69)
+			_exit(5);
+		exit(0);
+	}
+	waitpid(child, &status, 0);
+	printf("child %d, counter %u\n", status, read_counter());
+}
+
+static void run_contexts(void)
+{
+	CUcontext other;
+	CUfunction f = function("bump");
+	uint32_t first;
+
+	CHECK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	first = read_counter();
+	CHECK(cuCtxCreate_v2(&other, 0, 0));
+	CHECK(cuModuleLoadData(&module, ptx));
+	CHECK(cuLaunchKernel(function("bump"), 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL));
+	CHECK(cuCtxSynchronize());
+	printf("counters %u %u", first, read_counter());
+	CHECK(cuCtxDestroy_v2(other));
+	CHECK(cuCtxSetCurrent(primary));
+	CHECK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	CHECK(cuCtxSynchronize());
+	printf(" done\n");
+}
+
+static void run_global(void)
+{
+	CUfunction f = function("bump");
+
+	for (int i = 0; i < 3; i++) {
+		printf("counter %u\n", read_counter());
+		CHECK(cuLaunchKernel(f, 2, 1, 1, 50, 1, 1, 0, NULL, NULL, NULL));
+		CHECK(cuCtxSynchronize());
+	}
+	printf("counter %u\n", read_counter());
+}
+
+static void run_leave(const char *how)
+{
+	run_vecadd(2);
+	fflush(stdout);
+	if (!strcmp(how, "exit"))
+		exit(7);
+	if (!strcmp(how, "_exit"))
+		_exit(7);
+	if (!strcmp(how, "kill"))
+		raise(SIGKILL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "vecadd";
+	int number = argc > 2 ? atoi(argv[2]) : 10;
+
+	find_driver();
+	if (!strcmp(what, "fork")) {
+		run_fork();
+		return 0;
+	}
+	start();
+	if (!strcmp(what, "vecadd"))
+		run_vecadd(number);
+	else if (!strcmp(what, "spin"))
+		run_spin(argc - 2, argv + 2);
+	else if (!strcmp(what, "exits"))
+		run_exits();
+	else if (!strcmp(what, "buffer"))
+		run_buffer();
+	else if (!strcmp(what, "graph"))
+		run_graph(number);
+	else if (!strcmp(what, "reload"))
+		run_reload(number);
+	else if (!strcmp(what, "threads"))
+		run_threads(number);
+	else if (!strcmp(what, "contexts"))
+		run_contexts();
+	else if (!strcmp(what, "global"))
+		run_global();
+	else if (!strcmp(what, "leave"))
+		run_leave(argc > 2 ? argv[2] : "return");
+	else
+		return 2;
+	return 0;
+}

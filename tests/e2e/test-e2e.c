@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The whole way, on the software device: start a program, put programs into its
+ * kernels, read the stream.  With GPUTRACE_TEST_DEVICE=gpu the same on a GPU.
+ */
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run.h"
+
+static bool real_device;
+static struct run run, plain;
+
+static void teardown(void)
+{
+	run_free(&run);
+	run_free(&plain);
+}
+
+static struct run_options timeline(void)
+{
+	return (struct run_options){ .timeline = true, .real_device = real_device };
+}
+
+static struct run_options counting(void)
+{
+	return (struct run_options){
+		.timeline = true, .object = "examples/bpf/threads.bpf.o", .real_device = real_device,
+	};
+}
+
+static void assert_same_output(void)
+{
+	ck_assert_str_eq(run.output, plain.output);
+	ck_assert_int_eq(run.status, plain.status);
+}
+
+START_TEST(every_launch_becomes_a_kernel)
+{
+	struct run_options options = timeline();
+
+	run_plain(&plain, real_device, "vecadd", "100", NULL);
+	run_target(&run, &options, "vecadd", "100", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 100);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 100);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_PROCESS], 1);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_EXIT], 1);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_CONTEXT], 1);
+	ck_assert_uint_eq(run.lost, 0);
+	ck_assert_uint_eq(run.disorder, 0);
+	ck_assert_str_eq(run.notes, "");
+}
+END_TEST
+
+/* Kernels are tied to their launches, and nothing happens before its cause. */
+START_TEST(kernels_are_tied_to_launches)
+{
+	struct run_options options = timeline();
+	unsigned streams = 0;
+
+	run_target(&run, &options, "vecadd", "64", NULL);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 64);
+	for (unsigned i = 0; i < 64; i++) {
+		const struct run_event *kernel = &run.kernels[i], *launch = NULL;
+
+		for (unsigned j = 0; j < 64; j++) {
+			if (run.launches[j].launch_id == kernel->launch_id)
+				launch = &run.launches[j];
+		}
+		ck_assert_ptr_nonnull(launch);
+		ck_assert_str_eq(kernel->name, "vecadd");
+		ck_assert_uint_eq(kernel->stream, launch->stream);
+		ck_assert_uint_eq(kernel->grid[0], launch->grid[0]);
+		ck_assert_uint_eq(kernel->block[0], 256);
+		ck_assert_uint_le(kernel->time, kernel->end);
+		/* The error is what makes this hold, and it must be of use. */
+		ck_assert_uint_ge(kernel->time + kernel->error, launch->time);
+		ck_assert_uint_lt(kernel->error, 1000000);
+		streams |= kernel->stream == run.kernels[0].stream ? 1 : 2;
+	}
+	ck_assert_uint_eq(streams, 3);
+}
+END_TEST
+
+START_TEST(threads_are_counted_exactly)
+{
+	struct run_options options = counting();
+	unsigned long threads;
+
+	run_plain(&plain, real_device, "vecadd", "40", NULL);
+	run_target(&run, &options, "vecadd", "40", NULL);
+	assert_same_output();
+	ck_assert_int_eq(sscanf(run.output, "launches 40 threads %lu", &threads), 1);
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), threads);
+	ck_assert_uint_eq(run_map_value(&run, "left", 0, 0), threads);
+}
+END_TEST
+
+/* Four ways out of a kernel, 24 threads each. */
+START_TEST(every_way_out_counts)
+{
+	struct run_options options = counting();
+
+	run_plain(&plain, real_device, "exits", NULL);
+	run_target(&run, &options, "exits", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 96);
+	ck_assert_uint_eq(run_map_value(&run, "left", 0, 0), 96);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 1);
+}
+END_TEST
+
+/* A kernel that spins for a known time. */
+START_TEST(lengths_are_measured)
+{
+	static const uint64_t lengths[] = { 50000, 500000, 5000000 };
+	struct run_options options = timeline();
+
+	run_target(&run, &options, "spin", "50000", "500000", "5000000", NULL);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 3);
+	for (int i = 0; i < 3; i++) {
+		uint64_t measured = run.kernels[i].end - run.kernels[i].time;
+
+		ck_assert_uint_ge(measured + 100, lengths[i]);
+		/* A GPU is precise; threads of the software device may have to wait for a core. */
+		if (real_device)
+			ck_assert_uint_le(measured, lengths[i] + lengths[i] / 100 + 1000);
+	}
+}
+END_TEST
+
+/* 500 + 512 threads of vecadd; 96 and 64 of a kernel without parameters. */
+START_TEST(other_ways_to_pass_parameters)
+{
+	struct run_options options = counting();
+
+	run_plain(&plain, real_device, "buffer", NULL);
+	run_target(&run, &options, "buffer", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 512 + 96 + 64);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 3);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 3);
+}
+END_TEST
+
+/* Each replay runs 1024 + 2048 + 32 captured threads and 32 + 64 in nodes. */
+START_TEST(graphs_replay_with_their_probes)
+{
+	struct run_options options = counting();
+
+	run_plain(&plain, real_device, "graph", "50", NULL);
+	run_target(&run, &options, "graph", "50", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 50u * (1024 + 2048 + 32 + 32 + 64));
+	ck_assert_uint_eq(run_map_value(&run, "left", 0, 0), 50u * (1024 + 2048 + 32 + 32 + 64));
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 5);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 250);
+	ck_assert_uint_eq(run.lost, 0);
+}
+END_TEST
+
+/* Its code is compiled once and its kernel is one kernel, however often it is loaded. */
+START_TEST(modules_come_and_go)
+{
+	struct run_options options = counting();
+	const struct gputrace_kernel *kernel = NULL;
+	unsigned kernels = 0;
+
+	run_plain(&plain, real_device, "reload", "200", NULL);
+	run_target(&run, &options, "reload", "200", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 200 * 32);
+	while ((kernel = gputrace_target_next_kernel(run.target, kernel))) {
+		kernels++;
+		if (!strcmp(gputrace_kernel_get_name(kernel), "bump"))
+			ck_assert_uint_eq(gputrace_kernel_get_launches(kernel), 200);
+		ck_assert_int_eq(gputrace_kernel_get_route(kernel), GPUTRACE_ROUTE_PTX);
+		ck_assert_ptr_null(gputrace_kernel_get_reason(kernel));
+	}
+	ck_assert_uint_eq(kernels, 4);
+}
+END_TEST
+
+START_TEST(many_threads_launch)
+{
+	struct run_options options = counting();
+
+	run_plain(&plain, real_device, "threads", "250", NULL);
+	run_target(&run, &options, "threads", "250", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 4 * 250 * 32);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 1000);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 1000);
+}
+END_TEST
+
+START_TEST(children_are_followed)
+{
+	struct run_options options = counting();
+	int parent = 0, other = 0;
+
+	run_plain(&plain, real_device, "fork", NULL);
+	run_target(&run, &options, "fork", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_PROCESS], 2);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_EXIT], 2);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 2);
+	for (int i = 0; i < 2; i++) {
+		if (run.kernels[i].pid == gputrace_target_get_pid(run.target))
+			parent += (int)run.kernels[i].block[0];
+		else
+			other += (int)run.kernels[i].block[0];
+	}
+	ck_assert_int_eq(parent, 32);
+	ck_assert_int_eq(other, 64);
+	/* One instance of each map in each process. */
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0) + run_map_value(&run, "entered", 1, 0), 96);
+}
+END_TEST
+
+/* What a context's maps held is kept when it is destroyed. */
+START_TEST(contexts_have_their_own_maps)
+{
+	struct run_options options = counting();
+
+	run_plain(&plain, real_device, "contexts", NULL);
+	run_target(&run, &options, "contexts", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_CONTEXT], 2);
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 64);
+	ck_assert_uint_eq(run_map_value(&run, "entered", 1, 0), 64);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 3);
+}
+END_TEST
+
+/* 5, then 100 more at each launch: one variable, whoever else is at work. */
+START_TEST(variables_of_the_program_stay_its_own)
+{
+	struct run_options options = counting();
+
+	run_target(&run, &options, "global", NULL);
+	ck_assert_str_eq(run.output, "counter 5\ncounter 105\ncounter 205\ncounter 305\n");
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 300);
+}
+END_TEST
+
+/* However the program ends, what had happened is read, and its end is its own. */
+START_TEST(every_end_is_survived)
+{
+	static const char *const ways[] = { "return", "exit", "_exit", "kill" };
+	struct run_options options = timeline();
+
+	run_plain(&plain, real_device, "leave", ways[_i], NULL);
+	run_target(&run, &options, "leave", ways[_i], NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 2);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 2);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_EXIT], 1);
+}
+END_TEST
+
+/* After detaching, launches go on and the program's results are right. */
+START_TEST(detached_in_the_middle)
+{
+	struct run_options options = counting();
+
+	options.detach_at = "vecadd";
+	run_plain(&plain, real_device, "vecadd", "3000", NULL);
+	run_target(&run, &options, "vecadd", "3000", NULL);
+	assert_same_output();
+	ck_assert_uint_ge(run.events[GPUTRACE_EVENT_KERNEL], 1);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 3000);
+}
+END_TEST
+
+/* 4096 bytes hold a few of the 200 kernels' records: delivered and lost make up all. */
+START_TEST(what_is_lost_is_counted)
+{
+	struct run_options options = timeline();
+
+	options.agent_ring_bytes = 4096;
+	run_plain(&plain, real_device, "threads", "1000", NULL);
+	run_target(&run, &options, "threads", "1000", NULL);
+	assert_same_output();
+	ck_assert_uint_gt(run.lost, 0);
+	/* Four function records and one context record share the ring with the launches. */
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH] + run.events[GPUTRACE_EVENT_FUNCTION] +
+			  run.events[GPUTRACE_EVENT_CONTEXT] + run.lost, 4000 + 4 + 1);
+}
+END_TEST
+
+/* The operating system's side: each launch is seen as a call, which contains it. */
+START_TEST(calls_contain_their_launches)
+{
+	struct run_options options = timeline();
+	unsigned launches = 0, synchronisations = 0;
+
+	if (geteuid()) {
+		fprintf(stderr, "uprobes need root: not tried\n");
+		exit(77);
+	}
+	options.api = true;
+	run_plain(&plain, real_device, "vecadd", "64", NULL);
+	run_target(&run, &options, "vecadd", "64", NULL);
+	assert_same_output();
+	for (unsigned i = 0; i < run.events[GPUTRACE_EVENT_API]; i++) {
+		const struct run_event *call = &run.calls[i];
+
+		ck_assert_uint_le(call->time, call->end);
+		if (!strcmp(call->name, "cuLaunchKernel")) {
+			launches++;
+			ck_assert_uint_ne(call->launch_id, 0);
+		}
+		synchronisations += !strcmp(call->name, "cuStreamSynchronize");
+	}
+	ck_assert_uint_eq(launches, 64);
+	ck_assert_uint_eq(synchronisations, 4);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 64);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("end to end");
+	TCase *tcase = tcase_create("end to end");
+	const char *device = getenv("GPUTRACE_TEST_DEVICE");
+	SRunner *runner;
+	int failed;
+
+	real_device = device && !strcmp(device, "gpu");
+	tcase_set_timeout(tcase, 60);
+	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_test(tcase, every_launch_becomes_a_kernel);
+	tcase_add_test(tcase, kernels_are_tied_to_launches);
+	tcase_add_test(tcase, threads_are_counted_exactly);
+	tcase_add_test(tcase, every_way_out_counts);
+	tcase_add_test(tcase, lengths_are_measured);
+	tcase_add_test(tcase, other_ways_to_pass_parameters);
+	tcase_add_test(tcase, graphs_replay_with_their_probes);
+	tcase_add_test(tcase, modules_come_and_go);
+	tcase_add_test(tcase, many_threads_launch);
+	tcase_add_test(tcase, children_are_followed);
+	tcase_add_test(tcase, contexts_have_their_own_maps);
+	tcase_add_test(tcase, variables_of_the_program_stay_its_own);
+	tcase_add_loop_test(tcase, every_end_is_survived, 0, 4);
+	tcase_add_test(tcase, detached_in_the_middle);
+	tcase_add_test(tcase, what_is_lost_is_counted);
+	tcase_add_test(tcase, calls_contain_their_launches);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
