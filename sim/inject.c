@@ -4,7 +4,6 @@
  * so that a tool gets into any CUDA program.  A library that cannot be loaded is
  * passed over: the program shall run as it would without it.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
 

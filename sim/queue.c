@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations, their order, and the threads that run them. */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>

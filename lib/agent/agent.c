@@ -62,6 +62,7 @@ static void at_exit(void)
 /* CUDA does not work in a forked child, so there is nothing to see in it. */
 static void in_child(void)
 {
+	atomic_store(&gt_forked, true);
 	atomic_store(&gt_active, false);
 	close(gt_session.socket);
 }

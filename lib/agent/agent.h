@@ -47,18 +47,20 @@ extern struct gt_session gt_session;
 
 /* Cleared for ever when the controller goes away or in a forked child. */
 extern atomic_bool gt_active;
+/* Set in a forked child of a process that has the agent. */
+extern atomic_bool gt_forked;
 
 /* Connect, learn the session.  False: there is none, stay inert. */
 bool gt_session_open(void);
 bool gt_session_send(enum gt_message_type type, uint64_t value);
 
-/* ---- emit.c: records to the controller ---- */
+/* Records to the controller. */
 void gt_emit(enum gt_record_type type, const void *payload, size_t size);
 void gt_note(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 uint64_t gt_now(void);	/* CLOCK_MONOTONIC ns */
 
-/* ---- guard.c: calls that the driver makes to itself are not the program's ---- */
+/* How deep in hooks this thread is: calls that the driver makes to itself are not the program's. */
 extern _Thread_local int gt_depth __attribute__((tls_model("initial-exec")));
 
 #endif

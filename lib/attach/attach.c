@@ -150,6 +150,8 @@ static int add_gpu_program(struct gputrace_link *link, struct gputrace_program *
 /* A link that came to nothing: it stays in the target's list, empty and detached. */
 static int give_up(struct gputrace_link *link, int r)
 {
+	if (link->on_gpu)
+		link->target->link_bits &= ~(1u << link->bit);
 	free(link->text);
 	link->text = NULL;
 	gputrace_link_unref(link);

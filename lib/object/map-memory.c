@@ -13,19 +13,21 @@
 /* The table's functions for memory that only this process writes. */
 #define GT_HASH_MEM
 #define GT_HASH_FN static inline __attribute__((unused))
-#define gt_hash_load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
-#define gt_hash_load_plain(p) __atomic_load_n(p, __ATOMIC_RELAXED)
-#define gt_hash_store(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
-#define gt_hash_add(p, v) __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL)
-#define gt_hash_or(p, v) __atomic_fetch_or(p, v, __ATOMIC_ACQ_REL)
-#define gt_hash_fence() __atomic_thread_fence(__ATOMIC_ACQ_REL)
-#define gt_hash_copy(to, from, n) memcpy(to, from, n)
+#define gt_hash_load(t, p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define gt_hash_load_plain(t, p) __atomic_load_n(p, __ATOMIC_RELAXED)
+#define gt_hash_store(t, p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
+#define gt_hash_add(t, p, v) ((void)(t), __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL))
+#define gt_hash_or(t, p, v) __atomic_fetch_or(p, v, __ATOMIC_ACQ_REL)
+#define gt_hash_fence(t) __atomic_thread_fence(__ATOMIC_ACQ_REL)
+#define gt_hash_copy(t, to, from, n) memcpy(to, from, n)
 
-static inline uint64_t gt_hash_cas(uint64_t *p, uint64_t expected, uint64_t value)
+static inline uint64_t gt_hash_cas_local(uint64_t *p, uint64_t expected, uint64_t value)
 {
 	__atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 	return expected;
 }
+
+#define gt_hash_cas(t, p, expected, v) gt_hash_cas_local(p, expected, v)
 
 #include "lib/wire/hash.h"
 
@@ -76,7 +78,7 @@ static uint32_t live_node(const struct gt_hash_table *t, uint64_t word)
 		number = (uint32_t)(word & GT_HASH_INDEX);
 		if (!number)
 			return 0;
-		word = gt_hash_load(&gt_hash_node(t, number)->next);
+		word = gt_hash_load(t, &gt_hash_node(t, number)->next);
 		if (!(word & GT_HASH_MARK))
 			return number;
 	}
@@ -87,13 +89,13 @@ static uint32_t live_node(const struct gt_hash_table *t, uint64_t word)
 static uint32_t peek(const struct gt_hash_table *t, const uint64_t *key)
 {
 	uint64_t hash = gt_hash_of(t, key);
-	uint32_t number = live_node(t, gt_hash_load(gt_hash_head(t, hash)));
+	uint32_t number = live_node(t, gt_hash_load(t, gt_hash_head(t, hash)));
 	uint32_t steps;
 
 	for (steps = 0; number && steps <= t->nodes; steps++) {
 		if (gt_hash_compare(t, key, hash, gt_hash_node(t, number)) == 0)
 			return number;
-		number = live_node(t, gt_hash_load(&gt_hash_node(t, number)->next));
+		number = live_node(t, gt_hash_load(t, &gt_hash_node(t, number)->next));
 	}
 	return 0;
 }
@@ -112,10 +114,10 @@ static int hash_lookup(const struct gt_map_layout *l, const void *memory, const 
 		if (!number)
 			return -ENOENT;
 		node = gt_hash_node(&t, number);
-		ref = gt_hash_load(&node->ref);
+		ref = gt_hash_load(&t, &node->ref);
 		memcpy(value, gt_hash_value(&t, node), l->value_size);
-		gt_hash_fence();
-		if (gt_hash_load_plain(&node->ref) == ref && !(ref & GT_HASH_WRITER))
+		gt_hash_fence(t);
+		if (gt_hash_load_plain(&t, &node->ref) == ref && !(ref & GT_HASH_WRITER))
 			break;
 	}
 	return 0;
@@ -152,10 +154,10 @@ static int hash_next_key(const struct gt_map_layout *l, const void *memory, cons
 	}
 	if (number) {
 		bucket = (uint32_t)(gt_hash_of(&t, words) & (t.buckets - 1)) + 1;
-		number = live_node(&t, gt_hash_load(&gt_hash_node(&t, number)->next));
+		number = live_node(&t, gt_hash_load(&t, &gt_hash_node(&t, number)->next));
 	}
 	for (; !number && bucket < t.buckets; bucket++)
-		number = live_node(&t, gt_hash_load(gt_hash_head(&t, bucket)));
+		number = live_node(&t, gt_hash_load(&t, gt_hash_head(&t, bucket)));
 	if (!number)
 		return -ENOENT;
 	memcpy(ret_key, gt_hash_key(gt_hash_node(&t, number)), l->key_size);

@@ -6,6 +6,7 @@
 #ifndef GT_OBJECT_MAP_H
 #define GT_OBJECT_MAP_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -47,7 +47,7 @@ static void take_print(struct gputrace_reader *reader, struct gt_process *proces
 	queued = gt_queued_new(GPUTRACE_EVENT_PRINT, process, 1024);
 	if (queued) {
 		gt_print(queued->bytes, 1024, (const char *)reader->payload + sizeof(record),
-			 record.fmt_size, record.args, 3);
+			 record.fmt_size, record.args, GT_PRINTK_ARGS);
 		queued->event.text = queued->bytes;
 		queued->event.launch_id = record.launch;
 		queued->event.context = context;

@@ -6,44 +6,95 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/uprobe/api_flags.h"
+
 struct gt_api_trace;
+
+#define GT_API_CALL_ARGS 12
 
 struct gt_api_call {
 	uint64_t enter, leave;	/* CLOCK_MONOTONIC ns */
-	uint32_t pid, tid;
+	uint32_t pid, tid;	/* as seen from the opener's pid namespace */
 	uint32_t function;	/* index for gt_api_name() */
 	int32_t result;
-	uint64_t args[6];
+	uint32_t depth;		/* 0: called by the program, 1: by a driver function that it called, ... */
+	uint32_t flags;		/* GT_API_CALL_* */
+	/* gt_api_arg_count() of them mean something, each widened from its type. */
+	uint64_t args[GT_API_CALL_ARGS];
 	char comm[16];
 };
 
 struct gt_api_trace_opts {
 	const char *library;	/* path of the libcuda that the target will load */
-	uint64_t ring_bytes;	/* power of two */
-	pid_t pid;		/* this process and those it will start */
+	uint64_t ring_bytes;	/* power of two, at least a page */
+	pid_t pid;		/* this process and those it has started and will start; -1: every process */
+	uint32_t flags;		/* GT_API_TRACE_* */
 };
 
-/* 0, or the errors that gputrace_attach_api() documents, with gt_error() text. */
+#define GT_API_TRACE_QUERIES 1u		/* functions that only ask too (cuCtxGetCurrent, ...): many calls, little news */
+#define GT_API_TRACE_SINGLE 2u		/* one attachment for each function, as on kernels before 6.6 */
+
+/*
+ * 0, or the errors that gputrace_attach_api() documents, with gt_error() text.
+ * Every process that has the library mapped pays for the breakpoints, watched or not.
+ */
 int gt_api_trace_open(const struct gt_api_trace_opts *opts, struct gt_api_trace **ret_trace);
 void gt_api_trace_close(struct gt_api_trace *trace);
 
+/* Readable when much is waiting (an eighth of the ring); look on your own for the rest. */
 int gt_api_trace_fd(const struct gt_api_trace *trace);
 
-/* Hand over the calls that have ended, oldest first; returns how many, or -errno. */
+/*
+ * Hand over the calls that have ended, in the order of their ends (exactly so for
+ * each thread; two threads that end at the same moment may come either way
+ * round); returns how many, or -errno.
+ */
 int gt_api_trace_consume(struct gt_api_trace *trace,
 			 void (*fn)(void *data, const struct gt_api_call *call), void *data);
 
 /* Calls dropped so far because the ring was full or a map overflowed. */
 uint64_t gt_api_trace_lost(const struct gt_api_trace *trace);
 
-/* Name, argument count and argument names of a function; NULL past the table. */
+/* How many functions are watched, and how many of the table the library does not have. */
+unsigned gt_api_trace_watched(const struct gt_api_trace *trace);
+unsigned gt_api_trace_missing(const struct gt_api_trace *trace);
+
+/* What does not work as it should, a sentence; NULL when everything does. */
+const char *gt_api_trace_note(const struct gt_api_trace *trace);
+
+/* What functions do. */
+enum gt_api_group {
+	GT_API_LAUNCH,		/* launch one kernel */
+	GT_API_GRAPH_LAUNCH,
+	GT_API_MODULE,		/* load code, find functions in it, set their attributes */
+	GT_API_MEMORY,		/* allocate, free, register, map */
+	GT_API_COPY,
+	GT_API_MEMSET,
+	GT_API_SYNC,		/* wait or poll */
+	GT_API_STREAM,
+	GT_API_EVENT,
+	GT_API_CONTEXT,
+	GT_API_GRAPH,		/* build and change graphs */
+	GT_API_QUERY		/* only ask */
+};
+
+/* Name, group, argument count, names and types of a function; NULL, -1 or 0 past the table. */
 const char *gt_api_name(uint32_t function);
+int gt_api_group(uint32_t function);
 unsigned gt_api_arg_count(uint32_t function);
 const char *gt_api_arg_name(uint32_t function, unsigned index);
-/* Does the function launch a kernel? */
+/* The letter that api_table.h explains. */
+char gt_api_arg_type(uint32_t function, unsigned index);
+/* Does the function launch a kernel (not a graph)? */
 int gt_api_is_launch(uint32_t function);
 
-/* Where the dynamic loader would find libcuda.so.1 for a program started from here; malloc'd. -ENOENT. */
+/*
+ * Where the dynamic loader would find libcuda.so.1 for a program started from here
+ * whose LD_LIBRARY_PATH is `library_path` (NULL: it has none); malloc'd.  -ENOENT.
+ */
+int gt_api_find_libcuda_in(const char *library_path, char **ret_path);
+
+/* The same with the LD_LIBRARY_PATH of this process. */
 int gt_api_find_libcuda(char **ret_path);
 
 #endif

@@ -23,14 +23,14 @@
  *
  * Before including this, define
  *   GT_HASH_FN                      storage class and attributes of the functions
- *   gt_hash_load(p)                 64-bit load, acquire
- *   gt_hash_load_plain(p)           64-bit load, relaxed
- *   gt_hash_store(p, v)             64-bit store, relaxed
- *   gt_hash_cas(p, expected, v)     compare and swap, acquire and release; gives the old value
- *   gt_hash_add(p, v)               fetch and add, acquire and release
- *   gt_hash_or(p, v)                fetch and or, acquire and release
- *   gt_hash_fence()                 acquire and release
- *   gt_hash_copy(to, from, n)       copy bytes into a node's value, 8 at a time where possible
+ *   gt_hash_load(t, p)                 64-bit load, acquire
+ *   gt_hash_load_plain(t, p)           64-bit load, relaxed
+ *   gt_hash_store(t, p, v)             64-bit store, relaxed
+ *   gt_hash_cas(t, p, expected, v)     compare and swap, acquire and release; gives the old value
+ *   gt_hash_add(t, p, v)               fetch and add, acquire and release
+ *   gt_hash_or(t, p, v)                fetch and or, acquire and release
+ *   gt_hash_fence(t)                   acquire and release
+ *   gt_hash_copy(t, to, from, n)       copy bytes into a node's value, 8 at a time where possible
  * with pointers of type GT_HASH_MEM uint64_t *.
  */
 #ifndef GT_WIRE_HASH_H
@@ -58,6 +58,7 @@ struct gt_hash_table {
 	uint32_t key_bytes, value_size, node_bytes;
 	uint32_t buckets, nodes, max_entries;
 	uint64_t nodes_offset;
+	int host_memory;		/* the CPU may look on: wider scope on the GPU */
 };
 
 /* Where a key is, or would be. */
@@ -111,13 +112,13 @@ GT_HASH_FN int gt_hash_compare(const struct gt_hash_table *t, const uint64_t *ke
 			       GT_HASH_MEM struct gt_hash_node *node)
 {
 	GT_HASH_MEM uint64_t *other = gt_hash_key(node);
-	uint64_t word = gt_hash_load_plain(&node->hash);
+	uint64_t word = gt_hash_load_plain(t, &node->hash);
 	uint32_t i;
 
 	if (hash != word)
 		return hash < word ? -1 : 1;
 	for (i = 0; i < t->key_bytes / 8; i++) {
-		word = gt_hash_load_plain(&other[i]);
+		word = gt_hash_load_plain(t, &other[i]);
 		if (key[i] != word)
 			return key[i] < word ? -1 : 1;
 	}
@@ -125,9 +126,9 @@ GT_HASH_FN int gt_hash_compare(const struct gt_hash_table *t, const uint64_t *ke
 }
 
 /* The list no longer needs the node. */
-GT_HASH_FN void gt_hash_drop(GT_HASH_MEM struct gt_hash_node *node)
+GT_HASH_FN void gt_hash_drop(const struct gt_hash_table *t, GT_HASH_MEM struct gt_hash_node *node)
 {
-	gt_hash_add(&node->ref, -1ull);
+	gt_hash_add(t, &node->ref, -1ull);
 }
 
 /*
@@ -140,7 +141,7 @@ GT_HASH_FN int gt_hash_find(const struct gt_hash_table *t, const uint64_t *key, 
 	GT_HASH_MEM struct gt_hash_node *node;
 	GT_HASH_MEM uint64_t *head = gt_hash_head(t, hash);
 	GT_HASH_MEM uint64_t *link = head;
-	uint64_t word = gt_hash_load(link);
+	uint64_t word = gt_hash_load(t, link);
 	uint64_t next, ref, want;
 	uint32_t steps;
 	int order;
@@ -152,27 +153,27 @@ GT_HASH_FN int gt_hash_find(const struct gt_hash_table *t, const uint64_t *key, 
 		if (!place->node)
 			return 0;
 		node = gt_hash_node(t, place->node);
-		next = gt_hash_load(&node->next);
-		ref = gt_hash_load(&node->ref);
+		next = gt_hash_load(t, &node->next);
+		ref = gt_hash_load(t, &node->ref);
 		order = gt_hash_compare(t, key, hash, node);
 		/*
 		 * What was read holds only if the node was in the list all the
 		 * while: then the word that leads to it has not changed.
 		 */
-		gt_hash_fence();
-		if (gt_hash_load(link) != word) {
+		gt_hash_fence(t);
+		if (gt_hash_load(t, link) != word) {
 			link = head;
-			word = gt_hash_load(link);
+			word = gt_hash_load(t, link);
 			continue;
 		}
 		if (next & GT_HASH_MARK) {
 			want = ((word + GT_HASH_TAG) & ~GT_HASH_INDEX) | (next & GT_HASH_INDEX);
-			if (gt_hash_cas(link, word, want) == word) {
-				gt_hash_drop(node);
+			if (gt_hash_cas(t, link, word, want) == word) {
+				gt_hash_drop(t, node);
 				word = want;
 			} else {
 				link = head;
-				word = gt_hash_load(link);
+				word = gt_hash_load(t, link);
 			}
 			continue;
 		}
@@ -199,10 +200,10 @@ GT_HASH_FN uint32_t gt_hash_take(const struct gt_hash_table *t, uint64_t hash)
 	for (i = 0; i < t->nodes; i++) {
 		number = (uint32_t)((hash + i) & (t->nodes - 1)) + 1;
 		node = gt_hash_node(t, number);
-		ref = gt_hash_load(&node->ref);
+		ref = gt_hash_load(t, &node->ref);
 		if (ref & GT_HASH_INDEX)
 			continue;
-		if (gt_hash_cas(&node->ref, ref, ref + GT_HASH_LIFE + 1) == ref)
+		if (gt_hash_cas(t, &node->ref, ref, ref + GT_HASH_LIFE + 1) == ref)
 			return number;
 	}
 	return 0;
@@ -214,10 +215,10 @@ GT_HASH_FN void gt_hash_fill(const struct gt_hash_table *t, GT_HASH_MEM struct g
 	GT_HASH_MEM uint64_t *to = gt_hash_key(node);
 	uint32_t i;
 
-	gt_hash_store(&node->hash, hash);
+	gt_hash_store(t, &node->hash, hash);
 	for (i = 0; i < t->key_bytes / 8; i++)
-		gt_hash_store(&to[i], key[i]);
-	gt_hash_copy(gt_hash_value(t, node), value, t->value_size);
+		gt_hash_store(t, &to[i], key[i]);
+	gt_hash_copy(t, gt_hash_value(t, node), value, t->value_size);
 }
 
 /* Write the value of a node found; 0 when it is no longer that node. */
@@ -225,18 +226,18 @@ GT_HASH_FN int gt_hash_write(const struct gt_hash_table *t, const struct gt_hash
 			     const void *value)
 {
 	GT_HASH_MEM struct gt_hash_node *node = gt_hash_node(t, place->node);
-	uint64_t old = gt_hash_add(&node->ref, 1);
+	uint64_t old = gt_hash_add(t, &node->ref, 1);
 
 	if ((uint32_t)(old >> 32) != place->life) {
-		gt_hash_drop(node);
+		gt_hash_drop(t, node);
 		return 0;
 	}
-	if (gt_hash_or(&node->ref, GT_HASH_WRITER) & GT_HASH_WRITER) {
-		gt_hash_drop(node);
+	if (gt_hash_or(t, &node->ref, GT_HASH_WRITER) & GT_HASH_WRITER) {
+		gt_hash_drop(t, node);
 		return 1;
 	}
-	gt_hash_copy(gt_hash_value(t, node), value, t->value_size);
-	gt_hash_add(&node->ref, -GT_HASH_WRITER - 1);
+	gt_hash_copy(t, gt_hash_value(t, node), value, t->value_size);
+	gt_hash_add(t, &node->ref, -GT_HASH_WRITER - 1);
 	return 1;
 }
 
@@ -247,11 +248,11 @@ GT_HASH_FN int gt_hash_write(const struct gt_hash_table *t, const struct gt_hash
 GT_HASH_FN int gt_hash_reserve(const struct gt_hash_table *t)
 {
 	GT_HASH_MEM uint64_t *counts = &((GT_HASH_MEM struct gt_hash_header *)t->memory)->counts;
-	uint64_t old = gt_hash_add(counts, GT_HASH_PLACE);
+	uint64_t old = gt_hash_add(t, counts, GT_HASH_PLACE);
 
 	if ((uint32_t)old < t->max_entries)
 		return 1;
-	gt_hash_add(counts, -GT_HASH_PLACE);
+	gt_hash_add(t, counts, -GT_HASH_PLACE);
 	return (int32_t)(old >> 32) >= (int32_t)t->max_entries ? -E2BIG : 0;
 }
 
@@ -304,18 +305,18 @@ GT_HASH_FN int gt_hash_update(const struct gt_hash_table *t, const uint64_t *key
 			gt_hash_fill(t, gt_hash_node(t, number), key, hash, value);
 		}
 		node = gt_hash_node(t, number);
-		tag = gt_hash_load_plain(&node->next) + GT_HASH_TAG;
-		gt_hash_store(&node->next, (tag & ~(GT_HASH_INDEX | GT_HASH_MARK)) | place.node);
+		tag = gt_hash_load_plain(t, &node->next) + GT_HASH_TAG;
+		gt_hash_store(t, &node->next, (tag & ~(GT_HASH_INDEX | GT_HASH_MARK)) | place.node);
 		tag = (place.link_word + GT_HASH_TAG) & ~GT_HASH_INDEX;
-		if (gt_hash_cas(place.link, place.link_word, tag | number) != place.link_word)
+		if (gt_hash_cas(t, place.link, place.link_word, tag | number) != place.link_word)
 			continue;
-		gt_hash_add(counts, GT_HASH_ELEMENT);
+		gt_hash_add(t, counts, GT_HASH_ELEMENT);
 		return 0;
 	}
 	if (number)
-		gt_hash_drop(gt_hash_node(t, number));
+		gt_hash_drop(t, gt_hash_node(t, number));
 	if (reserved)
-		gt_hash_add(counts, -GT_HASH_PLACE);
+		gt_hash_add(t, counts, -GT_HASH_PLACE);
 	return result;
 }
 
@@ -336,12 +337,12 @@ GT_HASH_FN int gt_hash_delete(const struct gt_hash_table *t, const uint64_t *key
 			return r < 0 ? r : -ENOENT;
 		node = gt_hash_node(t, place.node);
 		want = (place.next_word + GT_HASH_TAG) | GT_HASH_MARK;
-		if (gt_hash_cas(&node->next, place.next_word, want) != place.next_word)
+		if (gt_hash_cas(t, &node->next, place.next_word, want) != place.next_word)
 			continue;
-		gt_hash_add(counts, -GT_HASH_ELEMENT - GT_HASH_PLACE);
+		gt_hash_add(t, counts, -GT_HASH_ELEMENT - GT_HASH_PLACE);
 		want = ((place.link_word + GT_HASH_TAG) & ~GT_HASH_INDEX) | (place.next_word & GT_HASH_INDEX);
-		if (gt_hash_cas(place.link, place.link_word, want) == place.link_word)
-			gt_hash_drop(node);
+		if (gt_hash_cas(t, place.link, place.link_word, want) == place.link_word)
+			gt_hash_drop(t, node);
 		else
 			gt_hash_find(t, key, hash, &place);
 		return 0;

@@ -10,11 +10,12 @@
  * and the number is taken modulo `slots`, a power of two.
  *
  * Hash tables: see hash.h.
+ *
+ * Include <errno.h>, or what stands for it on the GPU, before this.
  */
 #ifndef GT_WIRE_MAP_H
 #define GT_WIRE_MAP_H
 
-#include <errno.h>
 #include <stdint.h>
 
 #define GT_MAP_ALIGN 256u		/* of every map's offset in an arena */

@@ -98,10 +98,11 @@ enum gt_record_type {
  * A BPF program printed: the format follows, fmt_size bytes, with or without a
  * NUL.  It is text the program made up: check every conversion against args.
  */
+#define GT_PRINTK_ARGS 12u
 struct gt_rec_printk {
 	uint64_t time;		/* %globaltimer */
 	uint64_t launch;	/* launch id */
-	uint64_t args[3];
+	uint64_t args[GT_PRINTK_ARGS];
 	uint32_t fmt_size;	/* at most GT_PRINTK_MAX */
 	uint32_t reserved;
 };

@@ -8,10 +8,11 @@
 #include "lib/agent/hook/patch.h"
 
 _Thread_local int gt_depth;
+atomic_bool gt_forked;
 
 bool gt_enter(void)
 {
-	return gt_depth++ == 0;
+	return gt_depth++ == 0 && !atomic_load_explicit(&gt_forked, memory_order_relaxed);
 }
 
 void gt_leave(void)

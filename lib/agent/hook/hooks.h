@@ -23,7 +23,9 @@ int gt_hooks_install(void);
 
 /*
  * Is this call the program's own?  False while the driver or the agent is at
- * work on this thread.  Every gt_enter() is paired with a gt_leave().
+ * work on this thread, and in a forked child, where CUDA does not work and our
+ * locks may be held by threads that do not exist.  Every gt_enter() is paired
+ * with a gt_leave().
  */
 bool gt_enter(void);
 void gt_leave(void);
