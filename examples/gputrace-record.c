@@ -11,7 +11,7 @@
 static const char usage[] =
 	"Usage: gputrace-record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	"Run a CUDA program and print the driver calls it makes and the kernels that run\n"
-	"on the GPU, in order of time (CLOCK_MONOTONIC, in microseconds).\n"
+	"on the GPU, in order of their ends (times are microseconds of CLOCK_MONOTONIC).\n"
 	"\n"
 	"  -o, --output=FILE write a trace in Chrome's JSON format instead of printing;\n"
 	"                    open it at https://ui.perfetto.dev\n"
@@ -81,10 +81,15 @@ static void summarise(const struct record *record)
 {
 	fflush(stdout);
 	fprintf(stderr, "%s: %" PRIu64 " launches, %" PRIu64 " kernels on the GPU, %" PRIu64 " driver calls, "
-		"%" PRIu64 " lost, clock error at most ", record->tool.name, record->launches, record->kernels,
+		"%" PRIu64 " lost, clock error ", record->tool.name, record->launches, record->kernels,
 		record->calls, record->lost);
-	tool_print_us(stderr, 0, record->max_error);
-	fprintf(stderr, " us\n");
+	if (record->max_error == UINT64_MAX) {
+		fprintf(stderr, "not known for some kernels\n");
+	} else {
+		fprintf(stderr, "at most ");
+		tool_print_us(stderr, 0, record->max_error);
+		fprintf(stderr, " us\n");
+	}
 	if (record->output && !record->write_failed)
 		fprintf(stderr, "%s: wrote %s\n", record->tool.name, record->output);
 }

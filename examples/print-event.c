@@ -29,7 +29,9 @@ static void print_kernel_args(const struct gputrace_event *event)
 		       block[0], block[1], block[2], gputrace_event_get_shared_bytes(event));
 	printf(" launch=%" PRIu64 " device=%d stream=%" PRIu64, gputrace_event_get_launch_id(event),
 	       gputrace_event_get_device(event), gputrace_event_get_stream(event));
-	if (gputrace_event_get_time_error(event))
+	if (gputrace_event_get_time_error(event) == UINT64_MAX)
+		printf(" error=unknown");
+	else if (gputrace_event_get_time_error(event))
 		printf(" error=%" PRIu64 "ns", gputrace_event_get_time_error(event));
 	if (gputrace_event_get_type(event) == GPUTRACE_EVENT_LAUNCH && gputrace_event_get_result(event))
 		printf(" -> error %d", gputrace_event_get_result(event));
@@ -74,7 +76,7 @@ void print_event(struct print *print, const struct gputrace_event *event)
 		print->origin = time;
 		printf("%14s %12s %-8s %15s  %s\n", "TIME us", "DURATION us", "KIND", "PROCESS/THREAD", "WHAT");
 	}
-	/* Late events may come from before the first. */
+	/* The stream is in order of ends, so what began earlier can come later. */
 	if (time >= print->origin)
 		tool_print_us(stdout, 14, time - print->origin);
 	else

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/export/arrows.h"
 #include "lib/export/json.h"
-#include "lib/export/launches.h"
 #include "lib/export/output.h"
 #include "lib/export/tracks.h"
 #include "lib/reader/event.h"
@@ -22,7 +22,7 @@
 struct gt_chrome {
 	struct gt_output *output;
 	struct gt_tracks *tracks;
-	struct gt_launches *launches;
+	struct gt_arrows *arrows;
 	const char *separator;		/* before the next element of traceEvents */
 };
 
@@ -112,14 +112,88 @@ static struct place host_place(const struct gputrace_event *event)
 	return (struct place){ event->pid, event->tid ? event->tid : event->pid };
 }
 
+/* ---- arrows from launches to kernels ---- */
+
+static struct json_object *arrow_end(const char *phase, uint64_t id, const struct gt_arrow_end *end)
+{
+	struct json_object *object = element(phase, "ac2g", "ac2g", (struct place){ end->pid, end->tid },
+					     end->time);
+	int error = gt_json_set(object, "id", json_object_new_uint64(id));
+
+	if (!error && phase[0] == 'f')
+		error = gt_json_set(object, "bp", gt_json_text("e"));
+	if (error) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+/* Both ends at once, so that no arrow lacks one. */
+static int draw(struct gt_chrome *chrome, struct gt_arrow *arrow)
+{
+	int error;
+
+	if (!arrow || arrow->drawn || !arrow->from.known || !arrow->to.known)
+		return 0;
+	arrow->drawn = 1;
+	error = emit(chrome, arrow_end("s", arrow->correlation, &arrow->from));
+	return error ? error : emit(chrome, arrow_end("f", arrow->correlation, &arrow->to));
+}
+
 /* ---- calls and launches ---- */
 
-static int release_call(struct gt_chrome *chrome, struct gt_thread *thread)
+/*
+ * The driver's call and the launch that the agent saw within it are one thing
+ * and shown as one slice, the call's.  The call ends later and so comes later,
+ * if calls are recorded at all: a launch waits for it until the thread launches
+ * again, and is shown by itself when none has come.
+ */
+static int release_launch(struct gt_chrome *chrome, struct gt_thread *thread)
 {
-	struct json_object *call = thread->call;
+	struct json_object *launch = thread->launch;
 
-	thread->call = NULL;
-	return call ? emit(chrome, call) : 0;
+	thread->launch = NULL;
+	return launch ? emit(chrome, launch) : 0;
+}
+
+static int set_launch_args(struct json_object *object, const struct gputrace_event *event,
+			   const struct gt_arrow *arrow)
+{
+	int error = set_arg(object, "launch", json_object_new_uint64(event->launch_id));
+
+	if (!error && arrow)
+		error = set_arg(object, "correlation", json_object_new_uint64(arrow->correlation));
+	return error;
+}
+
+static int add_launch(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	struct gt_thread *thread = gt_tracks_thread(chrome->tracks, event->pid, event->tid);
+	struct gt_arrow *arrow = gt_arrows_of_launch(chrome->arrows, event->pid, event->launch_id);
+	struct json_object *object;
+	struct place place = host_place(event);
+	int error;
+
+	if (!thread)
+		return no_memory();
+	if (arrow)
+		arrow->from = (struct gt_arrow_end){ 1, place.pid, place.tid, event->time };
+	error = draw(chrome, arrow);
+	if (error || (arrow && arrow->has_call))
+		return error;
+	object = slice("cuda_driver", "launch", place, event->time, event->end);
+	error = set_launch_args(object, event, arrow);
+	if (!error)
+		error = set_arg(object, "kernel", gt_json_text(event->name));
+	if (!error)
+		error = set_arg(object, "result", json_object_new_int(event->result));
+	if (!arrow || error)
+		return emit_unless(chrome, error, object);
+	error = release_launch(chrome, thread);
+	thread->launch = object;
+	thread->launch_id = event->launch_id;
+	return error;
 }
 
 static struct json_object *call_slice(const struct gputrace_event *event)
@@ -142,96 +216,45 @@ static struct json_object *call_slice(const struct gputrace_event *event)
 	return object;
 }
 
-/*
- * A call's slice shall carry the number of the launch that it made, but the
- * launch comes after it in the stream, so calls that may launch wait for it.
- */
+/* Move the arguments of the thread's held launch to the call around it. */
+static int absorb_launch(struct gt_thread *thread, struct json_object *call)
+{
+	static const char *const moved[] = { "launch", "correlation", "kernel" };
+	struct json_object *args = json_object_object_get(thread->launch, "args");
+	int error = 0;
+
+	for (unsigned i = 0; i < sizeof(moved) / sizeof(moved[0]) && !error; i++)
+		error = set_arg(call, moved[i], json_object_get(json_object_object_get(args, moved[i])));
+	json_object_put(thread->launch);
+	thread->launch = NULL;
+	return error;
+}
+
 static int add_call(struct gt_chrome *chrome, const struct gputrace_event *event)
 {
 	struct gt_thread *thread = gt_tracks_thread(chrome->tracks, event->pid, event->tid);
 	struct json_object *object = call_slice(event);
-	int error;
+	struct gt_arrow *arrow;
+	int error = 0;
 
 	if (!thread || !object) {
 		json_object_put(object);
 		return no_memory();
 	}
-	if (!strstr(event->name ? event->name : "", "Launch"))
+	if (!event->launch_id)
 		return emit(chrome, object);
-	error = release_call(chrome, thread);
-	thread->call = object;
-	thread->call_time = event->time;
-	thread->call_end = event->end;
-	return error;
-}
-
-static int set_launch_args(struct json_object *object, const struct gputrace_event *event,
-			   uint64_t correlation)
-{
-	int error = set_arg(object, "correlation", json_object_new_uint64(correlation));
-
-	if (!error)
-		error = set_arg(object, "launch", json_object_new_uint64(event->launch_id));
-	if (!error)
-		error = set_arg(object, "kernel", gt_json_text(event->name));
-	return error;
-}
-
-/* Without a call around it the launch is shown as one itself. */
-static int emit_launch(struct gt_chrome *chrome, const struct gputrace_event *event,
-		       uint64_t correlation)
-{
-	struct json_object *object = slice("cuda_driver", "launch", host_place(event), event->time,
-					   event->end);
-	int error = set_launch_args(object, event, correlation);
-
-	if (!error)
-		error = set_arg(object, "result", json_object_new_int(event->result));
+	if (thread->launch && thread->launch_id == event->launch_id)
+		return emit_unless(chrome, absorb_launch(thread, object), object);
+	arrow = gt_arrows_of_launch(chrome->arrows, event->pid, event->launch_id);
+	/* Else the launch has been written: it is a slice within this one. */
+	if (!arrow->from.known) {
+		arrow->has_call = 1;
+		error = set_launch_args(object, event, arrow);
+	}
 	return emit_unless(chrome, error, object);
 }
 
-static int add_launch(struct gt_chrome *chrome, const struct gputrace_event *event)
-{
-	struct gt_thread *thread = gt_tracks_thread(chrome->tracks, event->pid, event->tid);
-	const struct gt_launch *launch;
-
-	if (!thread)
-		return no_memory();
-	launch = gt_launches_add(chrome->launches, event->pid, event->tid, event->launch_id, event->time);
-	if (!thread->call || event->time < thread->call_time || event->end > thread->call_end)
-		return emit_launch(chrome, event, launch->correlation);
-	if (set_launch_args(thread->call, event, launch->correlation))
-		return no_memory();
-	return release_call(chrome, thread);
-}
-
 /* ---- kernels ---- */
-
-static struct json_object *arrow(const char *phase, uint64_t id, struct place place, uint64_t time)
-{
-	struct json_object *object = element(phase, "ac2g", "ac2g", place, time);
-	int error = gt_json_set(object, "id", json_object_new_uint64(id));
-
-	if (!error && phase[0] == 'f')
-		error = gt_json_set(object, "bp", gt_json_text("e"));
-	if (error) {
-		json_object_put(object);
-		return NULL;
-	}
-	return object;
-}
-
-/* Both ends at once, so that no arrow lacks one; its number is the launch's. */
-static int emit_arrow(struct gt_chrome *chrome, struct gt_launch *launch, struct place kernel,
-		      uint64_t start)
-{
-	struct place host = { launch->pid, launch->tid };
-	int error;
-
-	launch->arrow = 1;
-	error = emit(chrome, arrow("s", launch->correlation, host, launch->time));
-	return error ? error : emit(chrome, arrow("f", launch->correlation, kernel, start));
-}
 
 static int set_kernel_args(struct json_object *object, const struct gputrace_event *event)
 {
@@ -241,8 +264,6 @@ static int set_kernel_args(struct json_object *object, const struct gputrace_eve
 		error = set_arg(object, "context", json_object_new_int64(event->context));
 	if (!error)
 		error = set_arg(object, "stream", json_object_new_uint64(event->stream));
-	if (!error)
-		error = set_arg(object, "launch", json_object_new_uint64(event->launch_id));
 	if (!error)
 		error = set_arg(object, "grid", gt_json_triple(event->grid));
 	if (!error)
@@ -256,7 +277,7 @@ static int set_kernel_args(struct json_object *object, const struct gputrace_eve
 
 static int add_kernel(struct gt_chrome *chrome, const struct gputrace_event *event)
 {
-	struct gt_launch *launch = gt_launches_find(chrome->launches, event->pid, event->launch_id);
+	struct gt_arrow *arrow = gt_arrows_of_kernel(chrome->arrows, event->pid, event->launch_id);
 	struct gt_stream *stream;
 	struct gt_lane *lane = NULL;
 	struct json_object *object;
@@ -271,13 +292,14 @@ static int add_kernel(struct gt_chrome *chrome, const struct gputrace_event *eve
 	place = (struct place){ event->device, lane->tid };
 	object = slice("kernel", event->name, place, event->time, event->end);
 	error = set_kernel_args(object, event);
-	if (!error && launch)
-		error = set_arg(object, "correlation", json_object_new_uint64(launch->correlation));
+	if (!error)
+		error = set_launch_args(object, event, arrow);
 	error = emit_unless(chrome, error, object);
-	/* A graph runs its kernels again and again; the call that recorded them started none of them. */
-	if (!error && launch && !launch->arrow)
-		error = emit_arrow(chrome, launch, place, event->time);
-	return error;
+	if (error || !arrow || arrow->to.known)
+		return error;
+	/* A graph runs its kernels again and again; the arrow leads to the first run. */
+	arrow->to = (struct gt_arrow_end){ 1, place.pid, place.tid, event->time };
+	return draw(chrome, arrow);
 }
 
 /* ---- everything else ---- */
@@ -391,8 +413,8 @@ int gt_chrome_new(struct gt_output *output, struct gt_chrome **ret_chrome)
 	chrome->output = output;
 	chrome->separator = "\n";
 	chrome->tracks = gt_tracks_new();
-	chrome->launches = gt_launches_new();
-	error = chrome->tracks && chrome->launches ? 0 : no_memory();
+	chrome->arrows = gt_arrows_new();
+	error = chrome->tracks && chrome->arrows ? 0 : no_memory();
 	snprintf(text, sizeof(text), "{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\","
 		 "\"baseTimeNanoseconds\":%" PRId64 ",\"traceEvents\":[", monotonic_epoch());
 	if (!error)
@@ -445,7 +467,7 @@ static int emit_thread(struct gt_chrome *chrome, struct gt_thread *thread)
 {
 	struct place place = { thread->pid, thread->tid };
 	char name[32];
-	int error = release_call(chrome, thread);
+	int error = release_launch(chrome, thread);
 
 	snprintf(name, sizeof(name), "thread %d", thread->tid);
 	return error ? error : emit_metadata(chrome, "thread_name", place, "name", gt_json_text(name));
@@ -513,7 +535,7 @@ struct gt_chrome *gt_chrome_free(struct gt_chrome *chrome)
 	if (!chrome)
 		return NULL;
 	gt_tracks_free(chrome->tracks);
-	gt_launches_free(chrome->launches);
+	gt_arrows_free(chrome->arrows);
 	free(chrome);
 	return NULL;
 }

@@ -76,7 +76,7 @@ static void free_thread(void *node)
 {
 	struct gt_thread *thread = node;
 
-	json_object_put(thread->call);
+	json_object_put(thread->launch);
 	free(thread);
 }
 

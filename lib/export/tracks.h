@@ -16,8 +16,8 @@ struct json_object;
 struct gt_thread {
 	struct gt_thread *next;
 	int pid, tid;
-	struct json_object *call;	/* a launching API call, held back until its launch is known */
-	uint64_t call_time, call_end;
+	struct json_object *launch;	/* its last launch, held back: the call around it may follow */
+	uint64_t launch_id;
 };
 
 struct gt_lane {

@@ -89,10 +89,10 @@ static const char *arg(struct json_object *object, const char *key)
 	return text(json_object_object_get(object, "args"), key);
 }
 
-static struct gputrace_event call_event(uint64_t time, uint64_t end)
+static struct gputrace_event call_event(uint64_t id, uint64_t time, uint64_t end)
 {
 	return (struct gputrace_event){ .type = GPUTRACE_EVENT_API, .time = time, .end = end, .pid = PID,
-		.tid = TID, .name = "cuLaunchKernel", .args = { 81, 7 }, .arg_count = 2 };
+		.tid = TID, .name = "cuLaunchKernel", .launch_id = id, .args = { 81, 7 }, .arg_count = 2 };
 }
 
 static struct gputrace_event launch_event(uint64_t id, uint64_t time, uint64_t end)
@@ -133,7 +133,7 @@ END_TEST
 START_TEST(nanoseconds_survive)
 {
 	/* 400 days of uptime: as a double this would lose the last digits. */
-	struct gputrace_event call = call_event(34560000123456789, 34560000123458790);
+	struct gputrace_event call = call_event(0, 34560000123456789, 34560000123458790);
 
 	call.name = "cuMemAlloc_v2";
 	add(&call);
@@ -145,13 +145,18 @@ END_TEST
 
 START_TEST(launch_inside_call)
 {
-	struct gputrace_event call = call_event(1000000, 1005000), launch = launch_event(31, 1001000, 1004000),
+	struct gputrace_event call = call_event(31, 1000000, 1005000),
+			      launch = launch_event(31, 1001000, 1004000),
 			      kernel = kernel_event(31, 1010007, 1012345);
+	/* In order of their ends, as the reader has it, and in every other. */
+	const struct gputrace_event *orders[][3] = {
+		{ &launch, &call, &kernel }, { &launch, &kernel, &call }, { &kernel, &launch, &call },
+		{ &call, &launch, &kernel }, { &call, &kernel, &launch }, { &kernel, &call, &launch },
+	};
 	struct json_object *slice;
 
-	add(&call);
-	add(&launch);
-	add(&kernel);
+	for (unsigned i = 0; i < 3; i++)
+		add(orders[_i][i]);
 	finish();
 
 	slice = element("X", "cuda_driver", 0);
@@ -165,7 +170,9 @@ START_TEST(launch_inside_call)
 	ck_assert_str_eq(arg(slice, "result"), "0");
 	ck_assert_str_eq(arg(slice, "correlation"), "1");
 	ck_assert_str_eq(arg(slice, "launch"), "31");
-	ck_assert_str_eq(arg(slice, "kernel"), "vecadd");
+	/* A call that comes first cannot know what the launch's kernel is called. */
+	if (_i < 3)
+		ck_assert_str_eq(arg(slice, "kernel"), "vecadd");
 	ck_assert_ptr_null(element("X", "cuda_driver", 1));
 
 	slice = element("X", "kernel", 0);
@@ -211,30 +218,51 @@ START_TEST(launch_without_call_is_a_slice)
 }
 END_TEST
 
-START_TEST(call_of_another_time_is_not_taken)
+START_TEST(call_of_another_launch_is_not_taken)
 {
-	struct gputrace_event call = call_event(1000, 2000), launch = launch_event(1, 1500, 2001);
+	struct gputrace_event launch = launch_event(1, 1500, 2001), call = call_event(0, 1000, 2500);
 
-	add(&call);
 	add(&launch);
+	add(&call);
 	finish();
-	ck_assert_ptr_null(arg(element("X", "cuda_driver", 1), "correlation"));
-	ck_assert_str_eq(text(element("X", "cuda_driver", 1), "name"), "cuLaunchKernel");
-	ck_assert_str_eq(text(element("X", "cuda_driver", 0), "name"), "launch");
+	ck_assert_str_eq(text(element("X", "cuda_driver", 0), "name"), "cuLaunchKernel");
+	ck_assert_ptr_null(arg(element("X", "cuda_driver", 0), "correlation"));
+	ck_assert_str_eq(text(element("X", "cuda_driver", 1), "name"), "launch");
+	ck_assert_str_eq(arg(element("X", "cuda_driver", 1), "correlation"), "1");
 }
 END_TEST
 
-START_TEST(call_of_another_thread_is_not_taken)
+/* A call that launches twice stands for the last; the other is a slice in it. */
+START_TEST(call_of_two_launches)
 {
-	struct gputrace_event call = call_event(1000, 9000), launch = launch_event(1, 2000, 3000);
+	struct gputrace_event first = launch_event(1, 1100, 1200), second = launch_event(2, 1300, 1400),
+			      call = call_event(2, 1000, 1500);
 
-	launch.tid = TID + 1;
+	add(&first);
+	add(&second);
 	add(&call);
-	add(&launch);
 	finish();
 	ck_assert_str_eq(text(element("X", "cuda_driver", 0), "name"), "launch");
+	ck_assert_str_eq(arg(element("X", "cuda_driver", 0), "correlation"), "1");
+	ck_assert_str_eq(text(element("X", "cuda_driver", 1), "name"), "cuLaunchKernel");
+	ck_assert_str_eq(arg(element("X", "cuda_driver", 1), "correlation"), "2");
+	ck_assert_ptr_null(element("X", "cuda_driver", 2));
+}
+END_TEST
+
+START_TEST(call_after_its_launch_was_written)
+{
+	struct gputrace_event first = launch_event(1, 1100, 1200), second = launch_event(2, 1300, 1400),
+			      call = call_event(1, 1000, 1250);
+
+	add(&first);
+	add(&second);
+	add(&call);
+	finish();
+	ck_assert_str_eq(arg(element("X", "cuda_driver", 0), "correlation"), "1");
 	ck_assert_str_eq(text(element("X", "cuda_driver", 1), "name"), "cuLaunchKernel");
 	ck_assert_ptr_null(arg(element("X", "cuda_driver", 1), "correlation"));
+	ck_assert_str_eq(arg(element("X", "cuda_driver", 2), "correlation"), "2");
 }
 END_TEST
 
@@ -262,8 +290,27 @@ START_TEST(kernel_without_launch_has_no_arrow)
 	add(&kernel);
 	finish();
 	ck_assert_ptr_nonnull(element("X", "kernel", 0));
-	ck_assert_ptr_null(arg(element("X", "kernel", 0), "correlation"));
+	ck_assert_ptr_null(element("s", "ac2g", 0));
 	ck_assert_ptr_null(element("f", "ac2g", 0));
+}
+END_TEST
+
+/* Kernels of a graph whose launch is long forgotten push no other launch out. */
+START_TEST(replays_of_forgotten_launches)
+{
+	struct gputrace_event launch = launch_event(65536 + 9, 1000, 2000), old = kernel_event(9, 2500, 2600),
+			      kernel = kernel_event(65536 + 9, 3000, 4000);
+
+	add(&launch);
+	add(&old);
+	add(&old);
+	add(&kernel);
+	finish();
+	ck_assert_str_eq(arg(element("X", "kernel", 0), "correlation"), "2");
+	ck_assert_str_eq(arg(element("X", "kernel", 1), "correlation"), "2");
+	ck_assert_str_eq(text(element("f", "ac2g", 0), "id"), "1");
+	ck_assert_str_eq(text(element("f", "ac2g", 0), "ts"), "3.000");
+	ck_assert_ptr_null(element("f", "ac2g", 1));
 }
 END_TEST
 
@@ -308,7 +355,7 @@ START_TEST(rows_have_names)
 {
 	struct gputrace_event process = { .type = GPUTRACE_EVENT_PROCESS, .pid = PID, .name = "vecadd" },
 			      context = { .type = GPUTRACE_EVENT_CONTEXT, .pid = PID, .name = "NVIDIA H200" },
-			      call = call_event(1, 2), kernel = kernel_event(1, 3, 4);
+			      call = call_event(0, 1, 2), kernel = kernel_event(1, 3, 4);
 	unsigned found = 0;
 	struct json_object *object;
 
@@ -454,12 +501,14 @@ int main(void)
 	tcase_add_test(group, empty_trace_is_valid);
 	tcase_add_test(group, base_time_gives_the_time_of_day);
 	tcase_add_test(group, nanoseconds_survive);
-	tcase_add_test(group, launch_inside_call);
+	tcase_add_loop_test(group, launch_inside_call, 0, 6);
 	tcase_add_test(group, launch_without_call_is_a_slice);
-	tcase_add_test(group, call_of_another_time_is_not_taken);
-	tcase_add_test(group, call_of_another_thread_is_not_taken);
+	tcase_add_test(group, call_of_another_launch_is_not_taken);
+	tcase_add_test(group, call_of_two_launches);
+	tcase_add_test(group, call_after_its_launch_was_written);
 	tcase_add_test(group, replayed_kernel_has_one_arrow);
 	tcase_add_test(group, kernel_without_launch_has_no_arrow);
+	tcase_add_test(group, replays_of_forgotten_launches);
 	tcase_add_test(group, overlapping_kernels_get_lanes);
 	tcase_add_test(group, equal_streams_of_two_programs_are_two_rows);
 	tcase_add_test(group, rows_have_names);
