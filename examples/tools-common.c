@@ -95,6 +95,14 @@ void tool_open(struct tool *tool)
 		tool_fail(tool, "%s", gputrace_last_error());
 }
 
+/* An error may also be about the agent; what is about the command begins with its name. */
+static int is_about(const char *command, const char *text)
+{
+	size_t length = strlen(command);
+
+	return !strncmp(text, command, length) && text[length] == ':';
+}
+
 void tool_spawn(struct tool *tool, char **command)
 {
 	struct gputrace_spawn_opts opts = { .size = sizeof(opts), .device = tool->device,
@@ -111,10 +119,9 @@ void tool_spawn(struct tool *tool, char **command)
 	if (!error)
 		return;
 	tool_warn(tool, "%s", gputrace_last_error());
-	/* -ENOENT is also said of a missing agent, which is no fault of the command. */
-	if (error == -ENOENT && strstr(gputrace_last_error(), command[0]))
-		exit(EXIT_NOT_FOUND);
-	exit(error == -EACCES ? EXIT_CANNOT_RUN : EXIT_TOOL);
+	if (!is_about(command[0], gputrace_last_error()))
+		exit(EXIT_TOOL);
+	exit(error == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
 /* The terminal sends its signals to the command as well; pass on those of other processes. */
