@@ -85,6 +85,15 @@ class Lab:
         self.programs.mkdir(parents=True, exist_ok=True)
         self.nvcc = self.find_nvcc()
         self.arch = self.find_arch()
+        self.environment = self.find_environment()
+
+    def find_environment(self):
+        """What the tools need to use what lies in the build tree instead of what is installed."""
+        found = {"GPUTRACE_AGENT": next(self.build.glob(".libs/libgputrace-agent.so"), None),
+                 "GPUTRACE_SIM_DIR": next(self.build.rglob("libcuda.so.1"), None)}
+        if found["GPUTRACE_SIM_DIR"]:
+            found["GPUTRACE_SIM_DIR"] = found["GPUTRACE_SIM_DIR"].parent
+        return {name: str(path) for name, path in found.items() if path and name not in os.environ}
 
     @staticmethod
     def find_nvcc():
@@ -159,7 +168,7 @@ class Lab:
     # Commands
 
     def call(self, *argv, env=None, timeout=300):
-        environment = dict(os.environ, **(env or {}))
+        environment = dict(os.environ, **self.environment, **(env or {}))
         begin = time.monotonic()
         try:
             result = subprocess.run([str(word) for word in argv], capture_output=True, env=environment,
@@ -176,11 +185,7 @@ class Lab:
         return self.call(program, *args, env=env).good()
 
     def tool(self, name, *args, env=None, timeout=300):
-        agent = self.build / ".libs/libgputrace-agent.so"
-        options = [f"--device={self.device}"]
-        if agent.exists():
-            options.append(f"--agent={agent}")
-        return self.call(self.build / name, *options, *args, env=env, timeout=timeout)
+        return self.call(self.build / name, f"--device={self.device}", *args, env=env, timeout=timeout)
 
     def record(self, program, *args, options=(), trace=True, env=None):
         """Run under gputrace-record; the outcome and the checked trace."""

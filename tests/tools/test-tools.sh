@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What the tools say and how they end, as far as that needs no CUDA program.
+set -u
+GPUTRACE_AGENT=$PWD/.libs/libgputrace-agent.so
+export GPUTRACE_AGENT
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+# expect STATUS TEXT COMMAND...: how it ends, and what stands in its output.
+expect() {
+	status=$1 text=$2
+	shift 2
+	"$@" >"$dir/out" 2>&1
+	seen=$?
+	if [ $seen != "$status" ] || ! grep -qF -- "$text" "$dir/out"; then
+		echo "$*: status $seen, not $status, or no '$text' in:"
+		cat "$dir/out"
+		failed=1
+	fi
+}
+
+for tool in record run kernels; do
+	expect 0 "Usage: gputrace-$tool" ./gputrace-$tool --help
+	expect 0 "gputrace-$tool (libgputrace) 0." ./gputrace-$tool --version
+	expect 125 "--help" ./gputrace-$tool --no-such-option
+	expect 125 "not 'tpu'" ./gputrace-$tool --device=tpu true
+	expect 125 "given" ./gputrace-$tool
+done
+
+echo "not an object" >"$dir/text.bpf.o"
+expect 125 "text.bpf.o" ./gputrace-run "$dir/text.bpf.o" true
+expect 125 "/bin/true" ./gputrace-run /bin/true true
+expect 125 "missing.bpf.o" ./gputrace-run "$dir/missing.bpf.o" true
+expect 125 "no command given" ./gputrace-run examples/bpf/threads.bpf.o
+
+for tool in "./gputrace-record --no-api" "./gputrace-run examples/bpf/threads.bpf.o" ./gputrace-kernels; do
+	expect 127 "no-such-command" $tool -- no-such-command
+	expect 127 "no-such-command" $tool -- ./no-such-command
+	expect 126 "$dir" $tool -- "$dir"
+	expect 125 "did not use CUDA" $tool -- true
+	expect 7 "did not use CUDA" $tool -- sh -c 'exit 7'
+	expect 137 "did not use CUDA" $tool -- sh -c 'kill -9 $$'
+	expect 125 "the agent" $tool --agent=/nonexistent.so -- true
+done
+expect 125 "/nonexistent/trace.json" ./gputrace-record --no-api -o /nonexistent/trace.json -- true
+expect 125 "/dev/full" ./gputrace-record --no-api -o /dev/full -- true
+
+# A signal to the tool reaches the command.
+./gputrace-record --no-api -q -- sh -c 'trap "exit 9" TERM; : >"$0"; while :; do sleep 0.1; done' "$dir/ready" 2>/dev/null &
+tool=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	[ -e "$dir/ready" ] && break
+	sleep 0.2
+done
+kill -TERM $tool
+wait $tool
+status=$?
+if [ $status != 9 ]; then
+	echo "a command that SIGTERM ends with 9 ended with $status"
+	failed=1
+fi
+exit $failed
