@@ -38,7 +38,7 @@ expect 125 "no command given" ./gputrace-run examples/bpf/threads.bpf.o
 for tool in "./gputrace-record --no-api" "./gputrace-run examples/bpf/threads.bpf.o" ./gputrace-kernels; do
 	expect 127 "no-such-command" $tool -- no-such-command
 	expect 127 "no-such-command" $tool -- ./no-such-command
-	expect 126 "$dir" $tool -- "$dir"
+	expect 126 "text.bpf.o" $tool -- "$dir/text.bpf.o"
 	expect 125 "did not use CUDA" $tool -- true
 	expect 7 "did not use CUDA" $tool -- sh -c 'exit 7'
 	expect 137 "did not use CUDA" $tool -- sh -c 'kill -9 $$'
