@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the BPF programs of api_trace.bpf.c and api_trace.c tell each other; <linux/types.h> first. */
+#ifndef GT_UPROBE_API_RECORD_H
+#define GT_UPROBE_API_RECORD_H
+
+#define GT_API_ARGS_MAX 12
+#define GT_API_DEPTH_MAX 8	/* exported functions that call each other on one thread */
+
+/* One call in the ring; args holds arg_count of its elements, the rest is cut off. */
+struct gt_api_record {
+	__u64 enter, leave;	/* bpf_ktime_get_ns(), CLOCK_MONOTONIC */
+	__u32 pid, tid;
+	__u32 function;		/* index in the table */
+	__s32 result;
+	__u16 depth;
+	__u16 arg_count;
+	__u32 flags;		/* GT_API_CALL_* of api_trace.h */
+	char comm[16];
+	__u64 args[GT_API_ARGS_MAX];
+};
+
+/* The cookie of an attached function. */
+#define GT_API_COOKIE(function, arg_count) ((__u64)(function) | (__u64)(arg_count) << 32)
+
+/* Constant while the programs run. */
+struct gt_api_config {
+	__u32 pid_ns;		/* inode of the opener's pid namespace, 0: the initial one */
+	__u32 everybody;	/* no filter */
+	__u32 wakeup_bytes;	/* wake the consumer when so much is pending */
+	__u32 reserved;
+};
+
+struct gt_api_counters {
+	__u64 lost;		/* calls not delivered */
+	__u64 unfollowed;	/* child processes that found no room in the list */
+};
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * One pair of programs for all functions of the driver: which one was called is
+ * in the attach cookie.  A call is noted at entry on its thread's stack of
+ * running calls and leaves as one record at return.
+ */
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "lib/uprobe/api_record.h"
+#include "lib/uprobe/api_flags.h"
+
+/*
+ * What the calling convention says.  At entry the caller's stack pointer is
+ * CALLER_SP_OFFSET above ours, and so it is again after the return; arguments
+ * that found no register begin there.
+ */
+#if defined(__TARGET_ARCH_x86)
+#define REGS struct pt_regs
+#define SP(regs) ((regs)->rsp)
+#define RESULT(regs) ((regs)->rax)
+#define RETURN_ADDRESS(regs) ({ \
+	__u64 address = 0; \
+	bpf_probe_read_user(&address, sizeof(address), (const void *)(regs)->rsp); \
+	address; \
+})
+#define REGISTER_ARGS 6
+#define CALLER_SP_OFFSET 8
+#define COPY_REGISTER_ARGS(args, regs) do { \
+	(args)[0] = (regs)->rdi; \
+	(args)[1] = (regs)->rsi; \
+	(args)[2] = (regs)->rdx; \
+	(args)[3] = (regs)->rcx; \
+	(args)[4] = (regs)->r8; \
+	(args)[5] = (regs)->r9; \
+} while (0)
+#elif defined(__TARGET_ARCH_arm64)
+#define REGS struct user_pt_regs
+#define SP(regs) ((regs)->sp)
+#define RESULT(regs) ((regs)->regs[0])
+#define RETURN_ADDRESS(regs) ((regs)->regs[30])
+#define REGISTER_ARGS 8
+#define CALLER_SP_OFFSET 0
+#define COPY_REGISTER_ARGS(args, regs) do { \
+	(args)[0] = (regs)->regs[0]; \
+	(args)[1] = (regs)->regs[1]; \
+	(args)[2] = (regs)->regs[2]; \
+	(args)[3] = (regs)->regs[3]; \
+	(args)[4] = (regs)->regs[4]; \
+	(args)[5] = (regs)->regs[5]; \
+	(args)[6] = (regs)->regs[6]; \
+	(args)[7] = (regs)->regs[7]; \
+} while (0)
+#else
+#error "no calling convention for this processor"
+#endif
+
+/* The few kernel types that are looked into; libbpf finds the real offsets. */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct ns_common {
+	unsigned int inum;
+};
+struct pid_namespace {
+	struct ns_common ns;
+};
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+struct counter {
+	int counter;
+};
+struct signal_struct {
+	struct counter live;
+};
+struct task_struct {
+	int pid, tgid;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	struct signal_struct *signal;
+};
+#pragma clang attribute pop
+
+struct frame {
+	__u64 caller_sp;
+	struct gt_api_record call;
+};
+
+struct thread {
+	__u32 pid, tid;
+	__u64 depth;
+	struct frame frames[GT_API_DEPTH_MAX];
+};
+
+const volatile struct gt_api_config config SEC(".rodata.config");
+struct gt_api_counters counters SEC(".data.counters");
+static const struct thread no_calls;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);	/* the opener sets it */
+} calls SEC(".maps");
+
+/* Keyed by the thread id of the initial namespace. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 32768);
+	__type(key, __u32);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+/* The processes to watch, by their ids in the opener's namespace. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u32);
+} processes SEC(".maps");
+
+#define NS_DEPTH_MAX 32		/* the kernel's own limit */
+
+/* 0 for a task that the opener's namespace cannot see. */
+static __u32 id_in_namespace(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = BPF_CORE_READ(pid, level);
+	const char *numbers = (const char *)pid + bpf_core_field_offset(struct pid, numbers);
+
+	for (__u32 i = 0; i < NS_DEPTH_MAX && i <= level; i++) {
+		struct upid *upid = (struct upid *)(numbers + i * bpf_core_type_size(struct upid));
+
+		if (BPF_CORE_READ(upid, ns, ns.inum) == config.pid_ns)
+			return BPF_CORE_READ(upid, nr);
+	}
+	return 0;
+}
+
+static __u32 process_id(struct task_struct *task)
+{
+	if (!config.pid_ns)
+		return BPF_CORE_READ(task, tgid);
+	return id_in_namespace(BPF_CORE_READ(task, group_leader));
+}
+
+static void current_ids(__u32 *pid, __u32 *tid)
+{
+	struct task_struct *task;
+	__u64 ids;
+
+	if (!config.pid_ns) {
+		ids = bpf_get_current_pid_tgid();
+		*pid = ids >> 32;
+		*tid = (__u32)ids;
+		return;
+	}
+	task = (struct task_struct *)bpf_get_current_task();
+	*pid = id_in_namespace(BPF_CORE_READ(task, group_leader));
+	*tid = id_in_namespace(task);
+}
+
+static bool watched(__u32 pid)
+{
+	return config.everybody || bpf_map_lookup_elem(&processes, &pid);
+}
+
+static void count_lost(void)
+{
+	__sync_fetch_and_add(&counters.lost, 1);
+}
+
+/* min(), where the compiler cannot see it and take it for superfluous: the verifier needs it. */
+#define at_most(value, limit) ({ \
+	__u64 bounded = (value); \
+	asm volatile("if %0 <= %1 goto +1; %0 = %1" : "+r"(bounded) : "i"(limit)); \
+	bounded; \
+})
+
+static void emit(struct gt_api_record *call)
+{
+	__u64 size = sizeof(*call) - sizeof(call->args);
+	__u64 flags;
+
+	size += at_most(call->arg_count, GT_API_ARGS_MAX) * sizeof(call->args[0]);
+	bpf_get_current_comm(call->comm, sizeof(call->comm));
+	flags = bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) >= config.wakeup_bytes ?
+		BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+	if (bpf_ringbuf_output(&calls, call, size, flags))
+		count_lost();
+}
+
+/* A call that was left by longjmp or by the end of its thread. */
+static void emit_unfinished(struct gt_api_record *call)
+{
+	call->leave = bpf_ktime_get_ns();
+	call->result = -1;
+	call->flags = GT_API_CALL_UNFINISHED;
+	emit(call);
+}
+
+static struct frame *frame_at(struct thread *thread, __u64 index)
+{
+	return &thread->frames[at_most(index, GT_API_DEPTH_MAX - 1)];
+}
+
+/* Take the calls off the top that ran on a part of the stack that has been given up. */
+static void drop_left_calls(struct thread *thread, __u64 caller_sp)
+{
+	for (int i = 0; i < GT_API_DEPTH_MAX; i++) {
+		struct frame *top;
+
+		if (!thread->depth)
+			break;
+		top = frame_at(thread, thread->depth - 1);
+		if (top->caller_sp >= caller_sp)
+			break;
+		thread->depth--;
+		emit_unfinished(&top->call);
+	}
+}
+
+/*
+ * A call from the same place on the stack as the running one: either the running
+ * one ended with a jump to this function, which then returns to the kernel's
+ * trampoline, at the start of a page of its own; or it was left by longjmp.
+ */
+static bool left_for(struct thread *thread, __u64 caller_sp, REGS *regs)
+{
+	return thread->depth && frame_at(thread, thread->depth - 1)->caller_sp == caller_sp &&
+	       RETURN_ADDRESS(regs) % 4096;
+}
+
+static struct thread *find_thread(__u32 pid, __u32 tid)
+{
+	__u32 key = (__u32)bpf_get_current_pid_tgid();
+	struct thread *thread = bpf_map_lookup_elem(&threads, &key);
+
+	if (!thread) {
+		bpf_map_update_elem(&threads, &key, &no_calls, BPF_NOEXIST);
+		thread = bpf_map_lookup_elem(&threads, &key);
+		if (!thread)
+			return NULL;
+	}
+	if (thread->pid != pid || thread->tid != tid) {
+		/* New, or left behind by a thread whose end was not seen. */
+		thread->depth = 0;
+		thread->pid = pid;
+		thread->tid = tid;
+	}
+	return thread;
+}
+
+static void copy_stack_args(__u64 *args, __u32 count, const void *stack)
+{
+	__u64 rest = at_most(count - REGISTER_ARGS, GT_API_ARGS_MAX - REGISTER_ARGS);
+
+	bpf_probe_read_user(args + REGISTER_ARGS, rest * sizeof(*args), stack);
+}
+
+SEC("uprobe")
+int gt_api_enter(REGS *regs)
+{
+	__u64 cookie = bpf_get_attach_cookie(regs);
+	__u64 caller_sp = SP(regs) + CALLER_SP_OFFSET;
+	__u32 arg_count = cookie >> 32;
+	struct thread *thread;
+	struct frame *frame;
+	__u32 pid, tid;
+	__u64 depth;
+
+	current_ids(&pid, &tid);
+	if (!watched(pid))
+		return 0;
+	thread = find_thread(pid, tid);
+	if (!thread) {
+		count_lost();
+		return 0;
+	}
+	drop_left_calls(thread, caller_sp);
+	if (left_for(thread, caller_sp, regs))
+		drop_left_calls(thread, caller_sp + 1);
+	depth = thread->depth;
+	if (depth >= GT_API_DEPTH_MAX) {
+		count_lost();
+		return 0;
+	}
+	frame = frame_at(thread, depth);
+	thread->depth = depth + 1;
+	frame->caller_sp = caller_sp;
+	frame->call.pid = pid;
+	frame->call.tid = tid;
+	frame->call.function = (__u32)cookie;
+	frame->call.depth = depth;
+	frame->call.arg_count = arg_count;
+	frame->call.flags = 0;
+	COPY_REGISTER_ARGS(frame->call.args, regs);
+	if (arg_count > REGISTER_ARGS)
+		copy_stack_args(frame->call.args, arg_count, (const void *)caller_sp);
+	frame->call.enter = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("uretprobe")
+int gt_api_leave(REGS *regs)
+{
+	__u32 key = (__u32)bpf_get_current_pid_tgid();
+	__u32 function = (__u32)bpf_get_attach_cookie(regs);
+	__u64 leave = bpf_ktime_get_ns();
+	struct thread *thread;
+	struct frame *frame;
+
+	thread = bpf_map_lookup_elem(&threads, &key);
+	if (!thread)
+		return 0;
+	drop_left_calls(thread, SP(regs));
+	if (!thread->depth)
+		return 0;
+	frame = frame_at(thread, thread->depth - 1);
+	/* Not so when the call began before it was watched, or found the stack full. */
+	if (frame->caller_sp != SP(regs) || frame->call.function != function)
+		return 0;
+	thread->depth--;
+	frame->call.leave = leave;
+	frame->call.result = RESULT(regs);
+	emit(&frame->call);
+	return 0;
+}
+
+/* Arguments: the parent's task, the child's. */
+SEC("raw_tp/sched_process_fork")
+int gt_task_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 parent = process_id((struct task_struct *)ctx->args[0]);
+	__u32 child = process_id((struct task_struct *)ctx->args[1]);
+	__u32 value = 0;
+
+	if (!child || child == parent || !bpf_map_lookup_elem(&processes, &parent))
+		return 0;
+	if (bpf_map_update_elem(&processes, &child, &value, BPF_ANY))
+		__sync_fetch_and_add(&counters.unfollowed, 1);
+	return 0;
+}
+
+/* Argument: the task that ends, which is the current one. */
+SEC("raw_tp/sched_process_exit")
+int gt_task_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	__u32 key = (__u32)bpf_get_current_pid_tgid(), pid;
+	struct thread *thread = bpf_map_lookup_elem(&threads, &key);
+
+	if (thread) {
+		drop_left_calls(thread, ~0ull);
+		bpf_map_delete_elem(&threads, &key);
+	}
+	if (config.everybody || BPF_CORE_READ(task, signal, live.counter))
+		return 0;
+	pid = process_id(task);
+	bpf_map_delete_elem(&processes, &pid);
+	return 0;
+}
+
+char gt_license[] SEC("license") = "Dual BSD/GPL";

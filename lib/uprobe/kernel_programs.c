@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/uprobe/kernel_programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/uprobe/bpf_log.h"
+#include "lib/uprobe/map_use.h"
+#include "lib/uprobe/permission.h"
+#include "lib/util/error.h"
+
+#define GPU_MAP_TYPE_FIRST 1024		/* the kernel's types are far below, the GPU's above */
+
+struct gt_kernel_programs {
+	struct bpf_object *object;
+	struct bpf_link **links;
+	unsigned count;
+};
+
+/* ---- what of the object to load ---- */
+
+static bool is_named(const char *name, const char *const *names, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (!strcmp(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static int choose_programs(struct bpf_object *object, const char *const *names, unsigned count)
+{
+	struct bpf_program *program;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!bpf_object__find_program_by_name(object, names[i]))
+			return gt_error(-ENOENT, "the object holds no program %s", names[i]);
+	}
+	bpf_object__for_each_program(program, object) {
+		bool wanted = is_named(bpf_program__name(program), names, count);
+
+		bpf_program__set_autoload(program, wanted);
+		if (wanted && bpf_program__type(program) == BPF_PROG_TYPE_UNSPEC)
+			return gt_error(-EOPNOTSUPP, "program %s: this libbpf does not know sections like \"%s\"",
+					bpf_program__name(program), bpf_program__section_name(program));
+	}
+	return 0;
+}
+
+/* A map is made when a chosen program or a subprogram, which any may call, refers to it. */
+static void need_map(void *data, const char *section, const char *name)
+{
+	struct bpf_object *object = data;
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+	struct bpf_program *program;
+	bool needed = !strcmp(section, ".text");
+
+	if (!map || bpf_map__type(map) >= GPU_MAP_TYPE_FIRST)
+		return;
+	bpf_object__for_each_program(program, object)
+		needed |= bpf_program__autoload(program) &&
+			  !strcmp(bpf_program__section_name(program), section);
+	if (needed)
+		bpf_map__set_autocreate(map, true);
+}
+
+static int choose_maps(struct bpf_object *object, const void *elf, size_t size)
+{
+	struct bpf_map *map;
+
+	/* Memory of global variables stays: it is not in .maps and costs little. */
+	bpf_object__for_each_map(map, object) {
+		if (!bpf_map__is_internal(map))
+			bpf_map__set_autocreate(map, false);
+	}
+	return gt_map_use_walk(elf, size, need_map, object);
+}
+
+/* ---- where a uprobe section points ---- */
+
+struct place {
+	bool is_uprobe, at_return;
+	char path[512], function[256];
+	size_t offset;		/* into the function */
+};
+
+/* "uprobe", "uretprobe", either with ".s" for sleepable; NULL for others, else what follows. */
+static const char *after_kind(const char *section, struct place *place)
+{
+	size_t kind = strcspn(section, "/");
+
+	place->at_return = !strncmp(section, "uretprobe", 9);
+	if (!(kind == 6 && !strncmp(section, "uprobe", 6)) &&
+	    !(kind == 8 && !strncmp(section, "uprobe.s", 8)) &&
+	    !(kind == 9 && !strncmp(section, "uretprobe", 9)) &&
+	    !(kind == 11 && !strncmp(section, "uretprobe.s", 11)))
+		return NULL;
+	return section[kind] ? section + kind + 1 : section + kind;
+}
+
+static bool means_libcuda(const char *path)
+{
+	return !*path || !strcmp(path, "libcuda.so.1") || !strcmp(path, "libcuda.so") ||
+	       !strcmp(path, "libcuda");
+}
+
+/* [PATH:]FUNCTION[+OFFSET], the path up to the last colon. */
+static int parse_place(const char *section, const char *libcuda, struct place *place)
+{
+	const char *spec = after_kind(section, place), *colon;
+	char *plus, *end;
+
+	place->is_uprobe = spec != NULL;
+	if (!spec)
+		return 0;
+	colon = strrchr(spec, ':');
+	snprintf(place->path, sizeof(place->path), "%.*s", colon ? (int)(colon - spec) : 0, spec);
+	snprintf(place->function, sizeof(place->function), "%s", colon ? colon + 1 : spec);
+	plus = strchr(place->function, '+');
+	if (plus) {
+		*plus = '\0';
+		place->offset = strtoull(plus + 1, &end, 0);
+		if (!plus[1] || *end)
+			return gt_error(-EINVAL, "section \"%s\": \"%s\" is no offset", section, plus + 1);
+	}
+	if (!place->function[0])
+		return gt_error(-EINVAL, "section \"%s\" names no function; write uprobe/FUNCTION for one of "
+				"the driver's, or uprobe/LIBRARY:FUNCTION", section);
+	if (!means_libcuda(place->path))
+		return 0;
+	if (!libcuda)
+		return gt_error(-ENOENT, "section \"%s\" needs libcuda.so.1, which was not found", section);
+	snprintf(place->path, sizeof(place->path), "%s", libcuda);
+	return 0;
+}
+
+/* ---- attaching ---- */
+
+static int attach_failed(int error, const struct bpf_program *program, const struct place *place,
+			 struct gt_bpf_log *log)
+{
+	char what[1024];
+
+	if (error == -ENOENT && place->is_uprobe)
+		return gt_error(error, "program %s: %s has no function %s, or is not there",
+				bpf_program__name(program), place->path, place->function);
+	snprintf(what, sizeof(what), "attach program %s (section \"%s\")",
+		 bpf_program__name(program), bpf_program__section_name(program));
+	return gt_uprobe_error(error, what, gt_bpf_log_last(log));
+}
+
+static struct bpf_link *attach_uprobe(const struct bpf_program *program, const struct place *place, pid_t pid)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts,
+		    .retprobe = place->at_return,
+		    .func_name = place->function);
+
+	return bpf_program__attach_uprobe_opts(program, pid, place->path, place->offset, &opts);
+}
+
+static int attach_program(struct gt_kernel_programs *programs, const struct bpf_program *program,
+			  const char *libcuda, pid_t pid, struct gt_bpf_log *log)
+{
+	struct place place = { 0 };
+	struct bpf_link *link;
+	int r = parse_place(bpf_program__section_name(program), libcuda, &place);
+
+	if (r < 0)
+		return r;
+	link = place.is_uprobe ? attach_uprobe(program, &place, pid) : bpf_program__attach(program);
+	if (!link)
+		return attach_failed(-errno, program, &place, log);
+	programs->links[programs->count++] = link;
+	return 0;
+}
+
+static int attach_all(struct gt_kernel_programs *programs, unsigned count, const char *libcuda, pid_t pid,
+		      struct gt_bpf_log *log)
+{
+	struct bpf_program *program;
+	int r = 0;
+
+	programs->links = calloc(count + 1, sizeof(*programs->links));
+	if (!programs->links)
+		return gt_error(-ENOMEM, "no memory for %u programs", count);
+	bpf_object__for_each_program(program, programs->object) {
+		if (r == 0 && bpf_program__autoload(program))
+			r = attach_program(programs, program, libcuda, pid, log);
+	}
+	return r;
+}
+
+static int load_failed(int error, struct gt_bpf_log *log)
+{
+	/* With the permission to load at all, this is the verifier's word. */
+	if (error == -EACCES || error == -EINVAL)
+		return gt_error(error, "the kernel does not accept the programs: %s", gt_bpf_log_verdict(log));
+	if (error == -ESRCH)
+		error = -EOPNOTSUPP;
+	return gt_uprobe_error(error, "load the object's programs for the kernel", gt_bpf_log_last(log));
+}
+
+static int open_object(struct gt_kernel_programs *programs, const void *elf, size_t size,
+		       struct gt_bpf_log *log)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "gputrace");
+
+	programs->object = bpf_object__open_mem(elf, size, &opts);
+	if (!programs->object) {
+		int r = -errno;
+
+		return gt_error(r, "libbpf cannot open the object: %s", gt_bpf_log_last(log));
+	}
+	return 0;
+}
+
+static int load(struct gt_kernel_programs *programs, const void *elf, size_t size,
+		const char *const *names, unsigned count, struct gt_bpf_log *log)
+{
+	int r = open_object(programs, elf, size, log);
+
+	if (r == 0)
+		r = choose_programs(programs->object, names, count);
+	if (r < 0)
+		return r;
+	r = choose_maps(programs->object, elf, size);
+	if (r < 0)
+		return gt_error(r, "the object is damaged");
+	r = bpf_object__load(programs->object);
+	return r < 0 ? load_failed(r, log) : 0;
+}
+
+static void release(struct gt_kernel_programs *programs)
+{
+	for (unsigned i = 0; i < programs->count; i++)
+		bpf_link__destroy(programs->links[i]);
+	free(programs->links);
+	bpf_object__close(programs->object);
+	free(programs);
+}
+
+int gt_kernel_programs_attach(const void *elf, size_t size, const char *const *names, unsigned count,
+			      const char *libcuda, pid_t pid, struct gt_kernel_programs **ret_programs)
+{
+	struct gt_kernel_programs *programs = calloc(1, sizeof(*programs));
+	struct gt_bpf_log log;
+	int r;
+
+	if (!programs)
+		return gt_error(-ENOMEM, "no memory for kernel programs");
+	gt_bpf_log_begin(&log);
+	r = load(programs, elf, size, names, count, &log);
+	if (r == 0)
+		r = attach_all(programs, count, libcuda, pid, &log);
+	if (r < 0)
+		release(programs);
+	gt_bpf_log_end();
+	if (r == 0)
+		*ret_programs = programs;
+	return r;
+}
+
+void gt_kernel_programs_detach(struct gt_kernel_programs *programs)
+{
+	struct gt_bpf_log log;
+
+	if (!programs)
+		return;
+	gt_bpf_log_begin(&log);
+	release(programs);
+	gt_bpf_log_end();
+}
+
+int gt_kernel_programs_map_fd(const struct gt_kernel_programs *programs, const char *name)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(programs->object, name);
+	int fd = map ? bpf_map__fd(map) : -1;
+
+	return fd < 0 ? -ENOENT : fd;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/uprobe/process_tree.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct process {
+	pid_t pid, parent;
+	bool inside;
+};
+
+struct processes {
+	struct process *list;
+	size_t count, room;
+};
+
+/* The parent's id is the second field after the name, which may hold anything. */
+static int read_parent(pid_t pid, pid_t *ret_parent)
+{
+	char path[64], line[512];
+	const char *end;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	n = fread(line, 1, sizeof(line) - 1, f);
+	fclose(f);
+	line[n] = '\0';
+	end = strrchr(line, ')');
+	return end && sscanf(end, ") %*c %d", ret_parent) == 1 ? 0 : -ESRCH;
+}
+
+static int add(struct processes *all, pid_t pid, pid_t parent)
+{
+	if (all->count == all->room) {
+		size_t room = all->room ? 2 * all->room : 256;
+		struct process *list = reallocarray(all->list, room, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		all->list = list;
+		all->room = room;
+	}
+	all->list[all->count++] = (struct process){ .pid = pid, .parent = parent };
+	return 0;
+}
+
+static int read_all(struct processes *all)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	pid_t parent;
+	int r = 0;
+
+	if (!dir)
+		return -errno;
+	while (r == 0 && (entry = readdir(dir))) {
+		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
+
+		if (pid > 0 && read_parent(pid, &parent) == 0)
+			r = add(all, pid, parent);
+	}
+	closedir(dir);
+	return r;
+}
+
+/* Mark the descendants; ids are in no order, so go round until nothing changes. */
+static void mark(struct processes *all, pid_t root)
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < all->count; i++) {
+			struct process *p = &all->list[i];
+
+			if (p->inside)
+				continue;
+			p->inside = p->pid == root;
+			for (size_t j = 0; j < all->count && !p->inside; j++)
+				p->inside = all->list[j].inside && all->list[j].pid == p->parent;
+			changed |= p->inside;
+		}
+	}
+}
+
+/* 1 when something new was met. */
+static int walk_once(pid_t root, int (*fn)(void *data, pid_t pid), void *data)
+{
+	struct processes all = { 0 };
+	int r = read_all(&all), news = 0;
+
+	if (r == 0)
+		mark(&all, root);
+	for (size_t i = 0; r >= 0 && i < all.count; i++) {
+		if (!all.list[i].inside)
+			continue;
+		r = fn(data, all.list[i].pid);
+		news |= r > 0;
+	}
+	free(all.list);
+	return r < 0 ? r : news;
+}
+
+int gt_process_tree_walk(pid_t root, int (*fn)(void *data, pid_t pid), void *data)
+{
+	int r;
+
+	if (kill(root, 0) && errno == ESRCH)
+		return -ESRCH;
+	r = fn(data, root);
+	while (r > 0)
+		r = walk_once(root, fn, data);
+	return r;
+}
