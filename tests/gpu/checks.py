@@ -276,6 +276,19 @@ def spin(lab):
 
 
 @check
+def clock(lab):
+    """The clock by itself, against pings of a resident kernel that it was not given."""
+    if lab.device == "sim":
+        raise Skip("the software device's clock is the host's")
+    outcome = lab.call(lab.program("clock"), "20")
+    if outcome.status == 77:
+        raise Skip(outcome.out.strip().splitlines()[-1])
+    last = next((line for line in reversed(outcome.out.splitlines()) if line.startswith("clock:")), outcome.err)
+    expect(outcome.status == 0, last)
+    return last.removeprefix("clock: ")
+
+
+@check
 def full_ring(lab):
     """More records than a ring holds: delivered + lost = produced."""
     launches = 200 if lab.device == "gpu" else 4

@@ -38,6 +38,8 @@ PROGRAMS = {
     # These need no CUDA toolkit.
     "spin": ("spin.c", ()),
     "twins": ("twins.c", ()),
+    # Uses libgputrace itself.
+    "clock": ("../clock.c", ("-IINCLUDE", "-LLIBRARIES", "-lgputrace", "-Wl,-rpath,LIBRARIES")),
 }
 
 
@@ -131,8 +133,10 @@ class Lab:
         if cuda:
             argv = [self.nvcc, "-O2", "-std=c++17", *self.fill_in(flags)]
         else:
-            argv = ["cc", "-std=gnu11", "-O2", *flags]
+            argv = ["cc", "-std=gnu11", "-O2"]
         argv += [str(SOURCES / source), "-o", str(target), "-ldl"]
+        if not cuda:
+            argv += self.fill_in_paths(flags)
         result = subprocess.run(argv, capture_output=True, text=True)
         expect(result.returncode == 0, f"{' '.join(argv)}: {result.stderr.strip()[-400:]}")
         return target
@@ -148,6 +152,10 @@ class Lab:
         if not any("gencode" in flag for flag in flags):
             flags = ("-arch=sm_ARCH", *flags)
         return [flag.replace("ARCH", arch).replace("OLDER", older) for flag in flags]
+
+    def fill_in_paths(self, flags):
+        include, libraries = str(HERE.parent.parent / "include"), str(self.build / ".libs")
+        return [flag.replace("INCLUDE", include).replace("LIBRARIES", libraries) for flag in flags]
 
     def build_programs(self, names):
         """Build several at a time; what goes wrong is said by the check that needs the program."""
