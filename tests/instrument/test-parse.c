@@ -23,8 +23,12 @@ static const struct {
 	{ "L: bra.uni L;", 0 },
 	{ "L: @%p bra L;", 1 },				/* falls off */
 	{ "bra E; ret; E:", 2 },			/* label before the brace */
-	{ "ret; E: { }", 2 },
-	{ "ret; E: F:", 2 },
+	{ "@%p bra E; ret; E: { }", 2 },
+	{ "{ @%p bra E; ret; } { E: F: }", 2 },
+	{ "bra G; ret; E: F: { G: }", 2 },
+	{ "ret; E: { }", 1 },				/* a label for debug sections only */
+	{ "ret; E: F:", 1 },
+	{ "ret; E: ret; F:", 2 },
 	{ "bra.uni B; A: ret; B: bra.uni A;", 1 },
 	{ "trap;", 0 },
 	{ "@%p trap;", 1 },

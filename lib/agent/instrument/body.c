@@ -10,7 +10,8 @@ struct body {
 	struct ptx_function *function;
 	uint32_t depth;			/* of scopes, the function's own is 1 */
 	int leader;			/* a block begins here */
-	int reached;			/* control may get here */
+	int reached;			/* control may get here, labels since the last instruction aside */
+	int labelled;			/* such a label there was */
 	uint32_t sequence;		/* first statement of the argument sequence of a call, or PTX_NONE */
 	int called;			/* the call of that sequence is behind us */
 };
@@ -218,6 +219,8 @@ static int parse_instruction(struct ptx_parser *p, struct body *body)
 	if (body->leader)
 		statement.flags |= PTX_LEADER;
 	body->leader = !!(statement.flags & PTX_FLOW);
+	body->reached |= body->labelled;
+	body->labelled = 0;
 	if ((statement.flags & PTX_FLOW) && !statement.predicate_length)
 		body->reached = 0;
 	return add_statement(p, &statement);
@@ -240,7 +243,7 @@ static int parse_label(struct ptx_parser *p, struct body *body)
 		return r;
 	if (is_table(p))
 		return gt_parse_skip(p);
-	body->leader = body->reached = 1;
+	body->leader = body->labelled = 1;
 	body->sequence = PTX_NONE;
 	return add_mark(p, PTX_LABEL, at);
 }
@@ -298,6 +301,44 @@ static int parse_statement(struct ptx_parser *p, struct body *body)
 	return gt_parse_fail(p, "unexpected '%c'", p->token.c);
 }
 
+/* Does anything in the function refer to the label at this place?  Debug builds end in labels that only debug sections use. */
+static int label_is_used(const struct gt_ptx *ptx, const struct ptx_function *function, uint32_t at)
+{
+	struct ptx_lexer lexer = { ptx->text, function->end, at };
+	struct ptx_token label, token, next;
+
+	gt_lex(&lexer, &label);
+	lexer.pos = function->body;
+	for (gt_lex(&lexer, &token); token.length; token = next) {
+		gt_lex(&lexer, &next);
+		if (token.kind == PTX_WORD && token.length == label.length &&
+		    !memcmp(ptx->text + token.at, ptx->text + label.at, label.length) &&
+		    !(next.kind == PTX_PUNCT && next.c == ':'))
+			return 1;
+	}
+	return 0;
+}
+
+/* Can control get from a label to the end, past no instruction?  Beyond a few labels: say yes. */
+#define LABELS_LOOKED_FOR 64
+
+static int end_is_target(const struct gt_ptx *ptx, const struct ptx_function *function)
+{
+	const struct ptx_statement *statement;
+	uint32_t i = ptx->statement_count, labels = 0;
+
+	while (i-- > function->statement) {
+		statement = &ptx->statements[i];
+		if (statement->kind == PTX_INSTRUCTION)
+			break;
+		if (statement->kind != PTX_LABEL)
+			continue;
+		if (labels++ == LABELS_LOOKED_FOR || label_is_used(ptx, function, statement->at))
+			return 1;
+	}
+	return 0;
+}
+
 int gt_parse_body(struct ptx_parser *p, struct ptx_function *function)
 {
 	struct gt_ptx *ptx = p->ptx;
@@ -316,6 +357,8 @@ int gt_parse_body(struct ptx_parser *p, struct ptx_function *function)
 		return r;
 	function->end = p->token.at;
 	function->statement_count = ptx->statement_count - function->statement;
+	if (!body.reached && body.labelled)
+		body.reached = end_is_target(ptx, function);
 	function->falls_off = body.reached && function->is_kernel;
 	function->end_is_leader = body.leader && body.reached;
 	gt_names_pop(&p->names);

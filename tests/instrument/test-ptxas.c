@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NVIDIA's assembler, where there is one, accepts what comes out. */
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/instrument/corpus.h"
+
+static char ptxas[4096];
+
+/* $PTXAS, or the first ptxas on $PATH. */
+static int find_ptxas(void)
+{
+	const char *path = getenv("PATH"), *given = getenv("PTXAS");
+	size_t n;
+
+	if (given) {
+		snprintf(ptxas, sizeof(ptxas), "%s", given);
+		return access(ptxas, X_OK) == 0;
+	}
+	for (; path && *path; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		snprintf(ptxas, sizeof(ptxas), "%.*s/ptxas", (int)n, path);
+		if (n && !access(ptxas, X_OK))
+			return 1;
+	}
+	return 0;
+}
+
+static int assemble(const char *text, const char *arch)
+{
+	char file[] = "/tmp/test-ptxas-XXXXXX", out[sizeof(file) + 8], option[32];
+	int fd = mkstemp(file), status = -1;
+	pid_t pid;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	snprintf(out, sizeof(out), "%s.cubin", file);
+	snprintf(option, sizeof(option), "-arch=%s", arch);
+	pid = fork();
+	if (!pid) {
+		execl(ptxas, "ptxas", option, "-w", file, "-o", out, (char *)NULL);
+		_exit(127);
+	}
+	waitpid(pid, &status, 0);
+	unlink(file);
+	unlink(out);
+	return status;
+}
+
+static const struct gt_probe every[] = {
+	{ GT_POINT_ENTRY, GT_PER_BLOCK, 0, 0, "probe", "*", NULL },
+	{ GT_POINT_EXIT, GT_PER_GROUP, 1, GT_PROBE_WANTS_PARAMS, "probe", "*", NULL },
+	{ GT_POINT_LOAD, GT_PER_THREAD, 2, 0, "probe", "*", NULL },
+	{ GT_POINT_STORE, GT_PER_WARP, 3, GT_PROBE_WANTS_PARAMS, "probe", "*", NULL },
+	{ GT_POINT_ATOMIC, GT_PER_THREAD, 4, 0, "probe", "*", NULL },
+	{ GT_POINT_INST, GT_PER_THREAD, 5, 0, "probe", "*", "*" },
+	{ GT_POINT_BLOCK, GT_PER_THREAD, 6, 0, "probe", "*", NULL },
+};
+
+static void check(const struct corpus_file *file, unsigned probes)
+{
+	char *text = corpus_load(file), *out = instrument(text, every, probes);
+	unsigned i;
+
+	for (i = 0; i < 2 && file->archs[i]; i++)
+		ck_assert_msg(assemble(out, file->archs[i]) == 0, "%s for %s", file->name, file->archs[i]);
+	free(text);
+	free(out);
+}
+
+START_TEST(entry_and_exit)
+{
+	check(&corpus[_i], 2);
+}
+END_TEST
+
+START_TEST(every_point)
+{
+	check(&corpus[_i], 7);
+}
+END_TEST
+
+/* The way to the parameters before PTX 7.7. */
+START_TEST(copied_parameters)
+{
+	char *out = instrument(".version 6.0\n.target sm_75\n.address_size 64\n"
+			       ".entry k(.param .u32 a, .param .align 4 .b8 s[15], .param .u64 c)\n"
+			       "{ .reg .pred %p; .reg .b32 %r; ld.param.u32 %r, [a]; setp.eq.u32 %p, %r, 3; @%p ret; }\n",
+			       every, 2);
+
+	ck_assert_int_eq(assemble(out, "sm_75"), 0);
+	free(out);
+}
+END_TEST
+
+START_TEST(a_fault_is_seen)	/* the check itself works */
+{
+	ck_assert_int_ne(assemble(".version 8.0\n.target sm_75\n.entry k { rot; }\n", "sm_75"), 0);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("ptxas");
+
+	if (!find_ptxas()) {
+		printf("skipped: no ptxas in $PATH or $PTXAS\n");
+		return 77;
+	}
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, a_fault_is_seen);
+	tcase_add_loop_test(tcase, entry_and_exit, 0, CORPUS_COUNT);
+	tcase_add_loop_test(tcase, every_point, 0, CORPUS_COUNT);
+	tcase_add_test(tcase, copied_parameters);
+	return run_case("ptxas", tcase);
+}
