@@ -48,7 +48,7 @@ static unsigned vector_count(struct lower *l, const struct ptx_operand *value)
 {
 	unsigned count = has(l, MOD_VEC) ? l->mods.value[MOD_VEC] : 1;
 
-	if (has(l, MOD_VEC) != (value->kind == OPD_VECTOR) ||
+	if ((has(l, MOD_VEC) && value->kind != OPD_VECTOR) ||
 	    (value->kind == OPD_VECTOR && value->count != count))
 		ptx_syntax(l->ctx, l->insn->line, "'%.60s' with the wrong number of elements",
 			   l->insn->op.text);

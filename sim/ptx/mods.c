@@ -89,6 +89,12 @@ static void unknown(struct lower *l, const struct ptx_mod *mod)
 		   (int)(mod->length > 60 ? 60 : mod->length), mod->text);
 }
 
+/* Cache hints add up, and a copy names two state spaces. */
+static int may_repeat(unsigned mod, uint64_t allowed)
+{
+	return mod == MOD_CACHE || mod == MOD_ASYNC || (mod == MOD_SPACE && allowed & M(ASYNC));
+}
+
 static void parse_one(struct lower *l, const struct ptx_mod *mod, uint64_t allowed)
 {
 	struct mods *m = &l->mods;
@@ -108,7 +114,7 @@ static void parse_one(struct lower *l, const struct ptx_mod *mod, uint64_t allow
 			break;
 	if (i == sizeof(words) / sizeof(*words) || !(allowed >> words[i].mod & 1))
 		unknown(l, mod);
-	if (m->seen >> words[i].mod & 1 && words[i].mod != MOD_CACHE)
+	if (m->seen >> words[i].mod & 1 && !may_repeat(words[i].mod, allowed))
 		ptx_syntax(l->ctx, l->insn->line, "'%.60s' has '.%s' besides another like it",
 			   l->insn->op.text, words[i].word);
 	m->seen |= 1ull << words[i].mod;
