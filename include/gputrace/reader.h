@@ -10,7 +10,8 @@ struct gputrace_target;
 struct gputrace_event;
 
 /*
- * One stream over all rings of a target, in order of host time.  Since 0.1.
+ * One stream over all rings of a target.  Events come in the order of their ends
+ * in host time, so a call that contains others comes after them.  Since 0.1.
  */
 struct gputrace_reader;
 

@@ -73,20 +73,22 @@ int gt_spawn_check(char *const argv[], struct gputrace_spawn_opts *opts)
 static int find_program(const char *name)
 {
 	const char *path = getenv("PATH"), *next;
+	struct stat status;
 	int seen = ENOENT;
 
 	if (strchr(name, '/')) {
-		if (!access(name, X_OK))
-			return 0;
-		return gt_error(-errno, "%s: %s", name, strerror(errno));
+		if (stat(name, &status) || access(name, X_OK))
+			return gt_error(-errno, "%s: %s", name, strerror(errno));
+		if (!S_ISREG(status.st_mode))
+			return gt_error(-EACCES, "%s: not a program but a folder or the like", name);
+		return 0;
 	}
 	for (path = path ? path : "/bin:/usr/bin"; *path; path = *next ? next + 1 : next) {
 		char candidate[4096];
-		struct stat stat_;
 
 		next = strchrnul(path, ':');
 		snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)(next - path), path, name);
-		if (!stat(candidate, &stat_) && S_ISREG(stat_.st_mode)) {
+		if (!stat(candidate, &status) && S_ISREG(status.st_mode)) {
 			if (!access(candidate, X_OK))
 				return 0;
 			seen = EACCES;
