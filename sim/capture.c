@@ -92,8 +92,9 @@ void sim_capture_leave(struct CUstream_st *stream)
 		sim_graph_free(graph);
 	} else {
 		invalidate(capture);
-		sim_capture_drop(&stream->capture, &stream->front);
 	}
+	/* finish() has seen to the streams of the list, but this one has left it. */
+	sim_capture_drop(&stream->capture, &stream->front);
 }
 
 CUresult sim_capture_add(struct CUstream_st *stream, struct sim_work *work)

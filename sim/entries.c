@@ -76,13 +76,16 @@ static const struct {
 #undef X
 };
 
-/* Is `entry` a form of the function `base`?  Says which: a version, and per-thread or not. */
+/*
+ * Is `entry` a form of the function `base`, that is, base with a version, a
+ * per-thread mark, both or none?  No base name has an underscore.
+ */
 static bool is_form(const char *entry, const char *base, bool *ret_per_thread)
 {
-	size_t length = strlen(base);
+	size_t length = strcspn(entry, "_");
 	const char *rest = entry + length;
 
-	if (strncmp(entry, base, length))
+	if (strncmp(entry, base, length) || base[length])
 		return false;
 	if (rest[0] == '_' && rest[1] == 'v' && rest[2] >= '0' && rest[2] <= '9')
 		rest += 3;
