@@ -37,7 +37,7 @@ void sim_memory_free_all(struct CUctx_st *ctx);
 void sim_memory_info(const struct sim_gpu *gpu, size_t *ret_free, size_t *ret_total);
 size_t sim_memory_total(void);
 
-/* For struct sim_device; data is the struct sim_gpu. */
+/* For struct sim_device; data is the struct sim_gpu.  sim_memory_check() returns 0 if all is valid. */
 int sim_memory_check(void *data, uint64_t addr, uint64_t size, uint64_t *ret_base,
 		     uint64_t *ret_size);
 void *sim_memory_alloc_variable(void *data, size_t size);

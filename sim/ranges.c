@@ -66,13 +66,13 @@ int sim_memory_check(void *data, uint64_t addr, uint64_t size, uint64_t *ret_bas
 	struct sim_range range;
 
 	if (!sim_memory_find(addr, &range) || size > range.size - (addr - range.base))
-		return 0;
+		return -1;
 	if ((range.kind == SIM_MEMORY_DEVICE || range.kind == SIM_MEMORY_MODULE) &&
 	    range.gpu != gpu && !gpu->peers[range.gpu->ordinal])
-		return 0;
+		return -1;
 	*ret_base = range.base;
 	*ret_size = range.size;
-	return 1;
+	return 0;
 }
 
 /* Put a copy of *range into the table; refuses an overlap. */
