@@ -121,6 +121,7 @@ GPUTRACE_API int gputrace_clock_update(struct gputrace_clock *clock);
  * %globaltimer, REGISTER or CALL for values of the timer register.  Samples may
  * come late and out of order.
  * -EINVAL: before_ns > after_ns, more than 10 s apart, a time of 0 or above 2^61, or a source unknown;
+ * -ERANGE: more than an hour outside the time that this clock has seen on the host;
  * -ENODATA: inside a break of the host's own clocks.
  */
 GPUTRACE_API int gputrace_clock_add_interval(struct gputrace_clock *clock, uint64_t before_ns,

@@ -404,6 +404,33 @@ START_TEST(intervals)
 }
 END_TEST
 
+/* What a hostile process might send: no answer may overflow, hang, or grow without bound (sanitizers watch). */
+START_TEST(hostile_intervals)
+{
+	struct gputrace_clock *clock = open_fake(OPTS(.select = GPUTRACE_CLOCK_OFFLINE));
+	uint64_t before, after, gpu, ns, error, seed = 88172645463325252u + (uint64_t)_i;
+	unsigned taken = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		seed ^= seed << 13;
+		seed ^= seed >> 7;
+		seed ^= seed << 17;
+		before = _i == 0 ? seed >> (seed & 63) : UINT64_C(1000000000000) + (uint64_t)i * 1000000 + (seed & 0xffff);
+		after = before + (seed >> 20) % 10000000000;
+		gpu = _i == 2 ? UINT64_C(1) << 60 : seed * 0x9e3779b97f4a7c15u >> (seed >> 58);
+		taken += gputrace_clock_add_interval(clock, before, after, gpu, 1 + (int)(seed % 3)) == 0;
+		for (int bound = 0; bound < 2; bound++) {
+			gputrace_clock_to_host(clock, gpu + (seed & 0xfffff), bound, &ns, &error);
+			gputrace_clock_from_host(clock, before, bound, &ns, &error);
+		}
+		gputrace_clock_check_start(clock, before, gpu);
+	}
+	ck_assert_uint_gt(taken, 1000);
+	ck_assert_uint_ge(stats_of(clock).samples + stats_of(clock).rejects, taken);
+	gputrace_clock_unref(clock);
+}
+END_TEST
+
 START_TEST(checks_count)
 {
 	struct gputrace_clock *clock = open_fake(OPTS(.select = GPUTRACE_CLOCK_OFFLINE, .tick_ns = 32));
@@ -569,6 +596,7 @@ int main(void)
 	tcase_add_test(tc, one_reader_for_all);
 	tcase_add_test(tc, bad_options);
 	tcase_add_test(tc, intervals);
+	tcase_add_loop_test(tc, hostile_intervals, 0, 3);
 	tcase_add_test(tc, checks_count);
 	tcase_add_test(tc, threads);
 	tcase_add_test(tc, after_fork);
