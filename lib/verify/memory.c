@@ -216,7 +216,8 @@ int gt_check_store(struct gt_verifier *v, struct gt_path *path)
 	if (pointer.type == GT_REG_STACK) {
 		if (bytes == 8)
 			link_copy(v, value);
-		r = gt_stack_store(v, path, &pointer, insn->off, bytes, value);
+		constant = *value;	/* the frame may move */
+		r = gt_stack_store(v, path, &pointer, insn->off, bytes, &constant);
 	} else {
 		r = check_object(v, path, &pointer, insn->off, bytes);
 	}
@@ -263,23 +264,24 @@ int gt_check_atomic(struct gt_verifier *v, struct gt_path *path)
 int gt_check_memory(struct gt_verifier *v, struct gt_path *path, unsigned regno, uint64_t bytes,
 		    enum gt_access access)
 {
-	struct gt_reg *pointer;
+	struct gt_reg *reg, pointer;
 	int r;
 
-	r = gt_use_reg(v, path, regno, &pointer);
+	r = gt_use_reg(v, path, regno, &reg);
 	if (r < 0)
 		return r;
-	if (pointer->maybe_null || memory_kind(pointer) == GT_MEM_NONE)
-		return refuse_pointer(v, path, regno, pointer);
-	if (pointer->type == GT_REG_CONTEXT)
+	pointer = *reg;		/* the frame may move */
+	if (pointer.maybe_null || memory_kind(&pointer) == GT_MEM_NONE)
+		return refuse_pointer(v, path, regno, &pointer);
+	if (pointer.type == GT_REG_CONTEXT)
 		return gt_refuse(v, path->state->insn, "copy the fields to the stack first",
 				 "the context is not memory that a helper can work on");
 	if (access != GT_READ) {
-		r = check_writable(v, path, pointer);
+		r = check_writable(v, path, &pointer);
 		if (r < 0)
 			return r;
 	}
-	if (pointer->type == GT_REG_STACK)
-		return gt_stack_bytes(v, path, pointer, 0, bytes, access);
-	return check_object(v, path, pointer, 0, bytes);
+	if (pointer.type == GT_REG_STACK)
+		return gt_stack_bytes(v, path, &pointer, 0, bytes, access);
+	return check_object(v, path, &pointer, 0, bytes);
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define LIST_MAX 24			/* checkpoints kept for an instruction */
+#define MISSES 4u			/* that a checkpoint may have, and again for each hit */
 #define NODE_BYTES_MAX ((size_t)128 << 20)	/* all checkpoints' states */
 #define PENDING_MAX 8192u		/* branches of a path not followed yet */
 #define STEPS_BETWEEN 8u		/* checkpoints cost more than a few instructions */
@@ -175,15 +175,29 @@ static void drop_lone_ids(struct gt_state *state)
 	}
 }
 
-/* Returns 1 when a complete checkpoint covers the path. */
-static int find_cover(struct gt_verifier *v, struct gt_run *run, struct gt_path *path)
+/*
+ * A checkpoint that did not help makes room after a while; one that has helped
+ * may fail more often.  (In a long loop each round leaves one, and it is the
+ * latest that the rounds' branches, followed backwards, will meet.)
+ */
+static void miss(struct gt_verifier *v, struct gt_run *run, struct gt_node *node)
 {
-	unsigned at = path->state->insn, length = 0;
-	struct gt_node *oldest = NULL;
+	if (++node->misses <= MISSES * (node->hits + 1))
+		return;
+	unlist(v, node);
+	/* Those of outer explorations, and those with paths yet to end, are freed later. */
+	if (!node->branches && node->run == run->id)
+		free_node(v, run, node);
+}
 
-	for (struct gt_node *node = v->nodes[at]; node; node = node->next) {
-		length++;
-		oldest = node;
+/* Returns 1 when a complete checkpoint covers the path. */
+static int find_cover(struct gt_verifier *v, struct gt_run *run, struct gt_path *path, bool adding)
+{
+	unsigned at = path->state->insn;
+	struct gt_node *node, *next;
+
+	for (node = v->nodes[at]; node; node = next) {
+		next = node->next;
 		if (node->run != run->id)
 			continue;
 		/* One of this path's own ancestors: nothing is proved yet, but it must not come back unchanged. */
@@ -191,33 +205,29 @@ static int find_cover(struct gt_verifier *v, struct gt_run *run, struct gt_path 
 			if (gt_state_same(node->state, path->state))
 				return gt_refuse(v, at, "change what the loop's condition tests, or use bpf_loop()",
 						 "the loop back to here may run for ever");
-			continue;
+		} else if (gt_state_covered(node, path->state)) {
+			node->hits++;
+			inherit_needs(path, node);
+			gt_path_end(v, run, path, node->longest);
+			return 1;
 		}
-		if (!gt_state_covered(node, path->state))
-			continue;
-		inherit_needs(path, node);
-		gt_path_end(v, run, path, node->longest);
-		return 1;
-	}
-	if (length >= LIST_MAX) {
-		unlist(v, oldest);
-		/* Nodes of outer explorations wait for their paths, or are freed at their end. */
-		if (!oldest->branches && oldest->run == run->id)
-			free_node(v, run, oldest);
+		if (adding)
+			miss(v, run, node);
 	}
 	return 0;
 }
 
 int gt_checkpoint(struct gt_verifier *v, struct gt_run *run, struct gt_path *path)
 {
+	bool adding = (path->steps >= STEPS_BETWEEN || path->jumps >= 2) && v->node_bytes < NODE_BYTES_MAX;
 	struct gt_node *node;
 	int r;
 
 	drop_lone_ids(path->state);
-	r = find_cover(v, run, path);
+	r = find_cover(v, run, path, adding);
 	if (r)
 		return r;
-	if ((path->steps < STEPS_BETWEEN && path->jumps < 2) || v->node_bytes > NODE_BYTES_MAX)
+	if (!adding)
 		return 0;
 	node = new_node(v, run, path->state);
 	if (!node)

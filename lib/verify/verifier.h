@@ -35,6 +35,7 @@ struct gt_node {
 	uint64_t distance;	/* instructions from the parent */
 	uint64_t longest;	/* instructions from here to an end, at most */
 	uint8_t listed;		/* found at its instruction */
+	uint32_t hits, misses;	/* paths that it covered, and did not */
 	struct gt_node *older, *newer;	/* all of its exploration */
 	struct gt_origin precise;	/* values that have to be covered as numbers, as origin bits */
 	uint16_t read_regs[GT_FRAMES];
