@@ -16,7 +16,6 @@
 #include "lib/util/error.h"
 
 #define DEFAULT_WINDOW_NS 20000000u
-#define CLOCK_PERIOD_NS 100000000u
 #define POLL_MS 2	/* rings that the GPU writes wake nobody up */
 
 uint64_t gt_reader_now(void)
@@ -84,10 +83,7 @@ static unsigned collect(struct gputrace_reader *reader)
 	unsigned count = 0;
 
 	gputrace_target_dispatch(target);
-	if (gt_reader_now() - reader->clocks_updated > CLOCK_PERIOD_NS) {
-		gt_target_update_clocks(target);
-		reader->clocks_updated = gt_reader_now();
-	}
+	gt_target_update_clocks(target, gt_reader_now());
 	for (struct gt_process *process = target->processes; process; process = process->next) {
 		bool live = process->socket >= 0;
 		unsigned n;

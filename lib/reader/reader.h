@@ -18,7 +18,6 @@ struct gputrace_reader {
 	struct gt_queue queue;
 	struct gt_queued *current;	/* what gputrace_reader_next() gave last */
 	uint64_t lost, api_lost;
-	uint64_t clocks_updated;	/* CLOCK_MONOTONIC ns */
 	bool ended;			/* nothing more will come */
 	bool out_of_memory;		/* said once */
 	uint8_t payload[GT_RECORD_MAX_PAYLOAD];

@@ -96,13 +96,26 @@ int gt_target_context_seen(struct gt_process *process, const struct gt_rec_conte
 	return r;
 }
 
-void gt_target_update_clocks(struct gputrace_target *target)
+/* Quickly at first, since one sample says nothing of the rate; then ten times a second. */
+static void update_clock(struct gt_target_context *context, uint64_t now)
 {
+	uint64_t pause = 5000000ull << (context->updates < 5 ? context->updates : 5);
+
+	if (now < context->next_update)
+		return;
+	gputrace_clock_update(context->clock);
+	context->updates++;
+	context->next_update = now + (pause < 100000000 ? pause : 100000000);
+}
+
+void gt_target_update_clocks(struct gputrace_target *target, uint64_t now)
+{
+	if (target->software_device)
+		return;
 	for (struct gt_process *process = target->processes; process; process = process->next) {
 		for (unsigned i = 0; i < GT_CONTEXTS_MAX; i++) {
-			if (process->contexts[i].clock && !process->contexts[i].stamped &&
-			    !target->software_device)
-				gputrace_clock_update(process->contexts[i].clock);
+			if (process->contexts[i].clock && !process->contexts[i].stamped)
+				update_clock(&process->contexts[i], now);
 		}
 	}
 }

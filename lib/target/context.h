@@ -2,6 +2,8 @@
 #ifndef GT_TARGET_CONTEXT_H
 #define GT_TARGET_CONTEXT_H
 
+#include <stdint.h>
+
 struct gt_process;
 struct gputrace_target;
 struct gt_rec_context;
@@ -12,8 +14,8 @@ struct gt_rec_context;
  */
 int gt_target_context_seen(struct gt_process *process, const struct gt_rec_context *record);
 
-/* Take samples with the clocks that can do so by themselves. */
-void gt_target_update_clocks(struct gputrace_target *target);
+/* Take samples with the clocks that can do so by themselves and want one; now: CLOCK_MONOTONIC ns. */
+void gt_target_update_clocks(struct gputrace_target *target, uint64_t now);
 
 /* Shared memory is about to go: maps keep what they hold. */
 void gt_target_keep_maps(struct gputrace_target *target);

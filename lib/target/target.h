@@ -26,6 +26,8 @@ struct gt_target_context {
 	char name[96];
 	struct gputrace_clock *clock;	/* NULL until the context is announced */
 	bool stamped;		/* the agent was asked for clock records */
+	uint64_t next_update;	/* CLOCK_MONOTONIC ns: when its clock wants a sample */
+	unsigned updates;
 	/* Of each GPU ring: how far we have read, and what was lost according to the latest snapshot. */
 	uint64_t tail[GT_RINGS_MAX];
 	uint64_t lost[GT_RINGS_MAX];
