@@ -200,6 +200,22 @@ CUresult sim_memory_new(struct sim_gpu *gpu, struct CUctx_st *ctx, enum sim_memo
 	return r;
 }
 
+/* mincore() fails for pages that are not mapped. */
+static bool is_mapped(uintptr_t first, uintptr_t end, uintptr_t page)
+{
+	unsigned char resident[256];
+
+	while (first < end) {
+		size_t size = end - first < sizeof(resident) * page ? end - first
+								    : sizeof(resident) * page;
+
+		if (mincore((void *)first, size, resident) != 0)
+			return false;
+		first += size;
+	}
+	return true;
+}
+
 CUresult sim_memory_register(struct CUctx_st *ctx, void *addr, size_t size, unsigned flags)
 {
 	struct sim_range range = {
@@ -211,8 +227,7 @@ CUresult sim_memory_register(struct CUctx_st *ctx, void *addr, size_t size, unsi
 
 	if (!addr || !size || range.base + size < range.base)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* msync() of pages that are not mapped fails; it writes nothing with these flags. */
-	if (msync((void *)first, range.base + size - first, MS_ASYNC) != 0)
+	if (!is_mapped(first, range.base + size, page))
 		return CUDA_ERROR_INVALID_VALUE;
 	return insert(&range);
 }
