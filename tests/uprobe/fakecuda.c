@@ -110,6 +110,14 @@ __asm__(
 	"	addq $1000, %rdi\n"
 	"	jmp cuStreamSynchronize@PLT\n"
 	".size cuStreamQuery, .-cuStreamQuery\n"
+	/* Begins with what the kernel does not emulate but steps over. */
+	".globl cuCtxResetPersistingL2Cache\n"
+	".type cuCtxResetPersistingL2Cache, @function\n"
+	".p2align 4\n"
+	"cuCtxResetPersistingL2Cache:\n"
+	"	xorl %eax, %eax\n"
+	"	ret\n"
+	".size cuCtxResetPersistingL2Cache, .-cuCtxResetPersistingL2Cache\n"
 	".section .note.GNU-stack,\"\",@progbits\n"
 	".text\n"
 );
