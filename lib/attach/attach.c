@@ -128,13 +128,18 @@ static int add_gpu_program(struct gputrace_link *link, struct gputrace_program *
 		.kernel = program->pattern,
 		.opcode = program->opcode,
 	};
+	const struct gt_link_env env = {
+		.ring0_data = link->target->layout.rings[0].data,
+		.ring0_size = link->target->layout.rings[0].size,
+		.pid_tgid = (uint64_t)link->target->pid << 32 | (uint32_t)link->target->pid,
+	};
 	char *text = NULL, *function = NULL;
 	int r = gputrace_compile_ptx(program, NULL, &image);
 
 	if (r)
 		return r;
 	probe.flags = gt_image_wants(image);
-	r = gt_image_link(image, next_number(link->target), &text, &function);
+	r = gt_image_link(image, next_number(link->target), &env, &text, &function);
 	gputrace_image_unref(image);
 	if (r)
 		return r;

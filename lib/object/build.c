@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GPUTRACE_COMPILATION
 #include <gputrace/object.h>
 
 #include "lib/object/object.h"

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GPUTRACE_COMPILATION
 #include <gputrace/ctx.h>
 #include <gputrace/object.h>
 

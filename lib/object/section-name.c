@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define GPUTRACE_COMPILATION
 #include <gputrace/object.h>
 
 #include "lib/util/error.h"

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public side of the compiler. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gputrace/compile.h>
+#include <gputrace/object.h>
+
+#include "lib/compile/image-data.h"
+#include "lib/compile/ir.h"
+#include "lib/compile/llvm.h"
+#include "lib/util/error.h"
+#include "lib/verify/verify.h"
+
+#define DEFAULT_LEVEL 2u
+
+static int check_opts(const struct gputrace_compile_opts *opts, struct gputrace_compile_opts *ret_opts)
+{
+	const unsigned char *bytes = (const unsigned char *)opts;
+	uint64_t i;
+
+	*ret_opts = (struct gputrace_compile_opts){ .optimize = DEFAULT_LEVEL };
+	if (!opts)
+		return 0;
+	if (opts->size < sizeof(*opts))
+		return gt_error(-EINVAL, "compile options of %llu bytes are too small",
+				(unsigned long long)opts->size);
+	for (i = sizeof(*opts); i < opts->size; i++)
+		if (bytes[i])
+			return gt_error(-E2BIG, "compile options hold fields that this version does not know");
+	if (opts->flags & ~GPUTRACE_COMPILE_UNVERIFIED)
+		return gt_error(-E2BIG, "compile options hold flags that this version does not know");
+	if (opts->optimize > 3 && opts->optimize != GPUTRACE_OPTIMIZE_NONE)
+		return gt_error(-EINVAL, "optimisation level %u is none of 1 to 3", opts->optimize);
+	*ret_opts = *opts;
+	if (opts->optimize == GPUTRACE_OPTIMIZE_NONE)
+		ret_opts->optimize = 0;
+	else if (!opts->optimize)
+		ret_opts->optimize = DEFAULT_LEVEL;
+	return 0;
+}
+
+static void free_image(struct gputrace_image *image)
+{
+	gt_host_free(image->host);
+	free(image->ptx);
+	free(image->main_name);
+	free(image->symbols.list);
+	gputrace_object_unref(image->object);
+	free(image);
+}
+
+static struct gputrace_image *new_image(struct gputrace_program *program)
+{
+	struct gputrace_image *image = calloc(1, sizeof(*image));
+
+	if (!image)
+		return NULL;
+	image->refs = 1;
+	image->object = gputrace_object_ref(program->object);
+	image->context_size = program->prog.context_size;
+	return image;
+}
+
+/* The one function that others may call. */
+static int find_main_name(LLVMModuleRef module, struct gputrace_image *image)
+{
+	LLVMValueRef function;
+	const char *name;
+	size_t length;
+
+	for (function = LLVMGetFirstFunction(module); function; function = LLVMGetNextFunction(function)) {
+		name = LLVMGetValueName2(function, &length);
+		if (strncmp(name, GT_FUNCTION_PREFIX, strlen(GT_FUNCTION_PREFIX)) ||
+		    LLVMGetLinkage(function) != LLVMExternalLinkage)
+			continue;
+		image->main_name = strdup(name);
+		break;
+	}
+	return image->main_name ? 0 : gt_error(-ENOMEM, "out of memory while compiling");
+}
+
+static int take_code(LLVMMemoryBufferRef buffer, bool gpu, struct gputrace_image *image)
+{
+	const char *data = LLVMGetBufferStart(buffer);
+	size_t size = LLVMGetBufferSize(buffer);
+
+	if (gpu)
+		return gt_ptx_tidy(data, size, &image->ptx);
+	return gt_host_load(data, size, image, &image->host);
+}
+
+static int compile_module(struct gt_llvm *llvm, const struct gt_fact *facts,
+			  const struct gputrace_program *program, unsigned level,
+			  struct gputrace_image *image)
+{
+	struct gt_ir ir = {
+		.prog = &program->prog,
+		.facts = facts,
+		.object = program->object,
+		.gpu = llvm->gpu,
+		.symbols = &image->symbols,
+		.context = llvm->context,
+		.module = llvm->module,
+	};
+	LLVMMemoryBufferRef buffer;
+	int r;
+
+	r = gt_ir_translate(&ir);
+	if (r >= 0)
+		r = find_main_name(llvm->module, image);
+	if (r >= 0)
+		r = gt_llvm_optimize(llvm, image->main_name, level);
+	if (r >= 0)
+		r = gt_llvm_emit(llvm, &buffer);
+	if (r < 0)
+		return r;
+	r = take_code(buffer, llvm->gpu, image);
+	LLVMDisposeMemoryBuffer(buffer);
+	return r;
+}
+
+static int compile_image(const struct gputrace_program *program, const struct gt_verify_result *proof,
+			 bool gpu, unsigned level, struct gputrace_image *image)
+{
+	struct gt_llvm llvm;
+	int r;
+
+	r = gt_llvm_open(gpu, &llvm);
+	if (r < 0)
+		return r;
+	r = compile_module(&llvm, proof ? proof->facts : NULL, program, level, image);
+	gt_llvm_close(&llvm);
+	if (proof) {
+		image->verified = true;
+		image->probe_flags = (uint32_t)proof->wants;
+	}
+	return r;
+}
+
+static int verify(struct gputrace_program *program, struct gt_verify_result **ret_proof)
+{
+	struct gt_verify_opts opts = { .log_level = 1 };
+	struct gt_verify_result *proof = NULL;
+	int r;
+
+	if (!program->prog.context_size)
+		return gt_error(-EACCES, "program %s takes plain memory, which cannot be verified", program->name);
+	r = gt_verify(&program->prog, &opts, &proof);
+	if (proof)
+		gt_program_set_log(program, strdup(proof->log));
+	if (r < 0) {
+		gt_verify_result_free(proof);
+		return r;
+	}
+	*ret_proof = proof;
+	return 0;
+}
+
+static int compile(struct gputrace_program *program, const struct gputrace_compile_opts *user_opts, bool gpu,
+		   struct gputrace_image **ret_image)
+{
+	struct gt_verify_result *proof = NULL;
+	struct gputrace_compile_opts opts;
+	struct gputrace_image *image;
+	int r;
+
+	r = check_opts(user_opts, &opts);
+	if (r < 0)
+		return r;
+	gt_program_set_log(program, NULL);
+	if (program->point == GPUTRACE_POINT_KERNEL)
+		return gt_error(-EOPNOTSUPP, "program %s (section %s) is for the operating system's kernel",
+				program->name, program->section);
+	if (!(opts.flags & GPUTRACE_COMPILE_UNVERIFIED)) {
+		r = verify(program, &proof);
+		if (r < 0)
+			return r;
+	}
+	image = new_image(program);
+	r = image ? compile_image(program, proof, gpu, opts.optimize, image) :
+		    gt_error(-ENOMEM, "out of memory for program %s", program->name);
+	if (proof)
+		gt_verify_result_free(proof);
+	if (r < 0) {
+		if (image)
+			free_image(image);
+		return r;
+	}
+	*ret_image = image;
+	return 0;
+}
+
+int gputrace_compile_ptx(struct gputrace_program *program, const struct gputrace_compile_opts *opts,
+			 struct gputrace_image **ret_image)
+{
+	return compile(program, opts, true, ret_image);
+}
+
+int gputrace_compile_host(struct gputrace_program *program, const struct gputrace_compile_opts *opts,
+			  struct gputrace_image **ret_image)
+{
+	return compile(program, opts, false, ret_image);
+}
+
+struct gputrace_image *gputrace_image_ref(struct gputrace_image *image)
+{
+	__atomic_fetch_add(&image->refs, 1, __ATOMIC_RELAXED);
+	return image;
+}
+
+struct gputrace_image *gputrace_image_unref(struct gputrace_image *image)
+{
+	if (image && __atomic_fetch_sub(&image->refs, 1, __ATOMIC_ACQ_REL) == 1)
+		free_image(image);
+	return NULL;
+}
+
+const char *gputrace_image_get_ptx(const struct gputrace_image *image)
+{
+	return image->ptx;
+}
+
+const char *gputrace_program_get_log(const struct gputrace_program *program)
+{
+	return program->log ? program->log : "";
+}
+
+int gputrace_image_run(const struct gputrace_image *image, const void *context, size_t context_size,
+		       uint64_t *ret_value)
+{
+	if (!image->host)
+		return gt_error(-EINVAL, "only images compiled for the host can be run here");
+	if (image->context_size && context_size != image->context_size)
+		return gt_error(-EINVAL, "the program's context has %u bytes, not %zu", image->context_size,
+				context_size);
+	if (context_size > UINT32_MAX)
+		return gt_error(-EINVAL, "a memory of %zu bytes is too large", context_size);
+	*ret_value = gt_host_run(image->host, context, (uint32_t)context_size);
+	return 0;
+}
+
+uint32_t gt_image_wants(const struct gputrace_image *image)
+{
+	return image->probe_flags;
+}
+
+bool gt_image_is_verified(const struct gputrace_image *image)
+{
+	return image->verified;
+}

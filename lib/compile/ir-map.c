@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bpf_map_lookup_elem, _update_elem and _delete_elem. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/compile/ir.h"
+
+int gt_ir_map_argument(struct gt_ir *ir, unsigned reg, uint32_t kind_mask, int *ret_map)
+{
+	const struct gt_known *k = &ir->known.r[reg];
+	int map = -1;
+
+	if (k->what == GT_KNOW_MAP)
+		map = k->index;
+	else if (ir->facts)
+		map = ir->facts[ir->at].map;
+	if (map < 0)
+		return gt_ir_unsupported(ir, "r%u does not hold one certain map", reg);
+	if ((unsigned)map >= ir->object->map_count)
+		return gt_ir_unsupported(ir, "there is no map number %d", map);
+	if (gt_map_check(ir->object->maps[map]) < 0)
+		return gt_ir_unsupported(ir, "map %s cannot be used on the GPU", ir->object->maps[map]->name);
+	if (!(kind_mask & 1u << ir->object->maps[map]->layout.kind))
+		return gt_ir_unsupported(ir, "map %s is of the wrong kind for this helper",
+					 ir->object->maps[map]->name);
+	*ret_map = map;
+	return 0;
+}
+
+#define ELEMENT_MAPS (1u << GT_KIND_ARRAY | 1u << GT_KIND_HASH)
+
+static LLVMValueRef error(struct gt_ir *ir, int number)
+{
+	return gt_ir_i64(ir, -number);
+}
+
+/* Bytes that `reg` points at, copied to this thread's memory and padded with zeros to 8. */
+static LLVMValueRef copy_in(struct gt_ir *ir, unsigned reg, uint32_t bytes)
+{
+	uint32_t padded = (bytes + 7) & ~7u;
+	LLVMValueRef copy = gt_ir_alloca(ir, padded, "");
+
+	if (padded != bytes)
+		LLVMBuildMemSet(ir->builder, copy, LLVMConstInt(ir->i8, 0, 0), gt_ir_i64(ir, padded), 8);
+	LLVMBuildMemCpy(ir->builder, copy, 8, gt_ir_pointer(ir, reg), 1, gt_ir_i64(ir, bytes));
+	return copy;
+}
+
+/* ---- arrays ---- */
+
+static LLVMValueRef array_index(struct gt_ir *ir)
+{
+	return gt_ir_load(ir, ir->i32, gt_ir_pointer(ir, 2), 1);
+}
+
+/* Address of this thread's value of an element, an i64. */
+static LLVMValueRef element_address(struct gt_ir *ir, const struct gputrace_map *map, LLVMValueRef index)
+{
+	const struct gt_map_layout *l = &map->layout;
+	LLVMBuilderRef b = ir->builder;
+	LLVMValueRef number = LLVMBuildZExt(b, index, ir->i64, ""), args[3], offset;
+
+	if (l->slots > 1) {
+		args[0] = ir->env[GT_ENV_ADDR];
+		args[1] = gt_ir_i32(ir, l->slot);
+		args[2] = gt_ir_i32(ir, l->slots);
+		number = LLVMBuildMul(b, number, gt_ir_i64(ir, l->slots), "");
+		number = LLVMBuildAdd(b, number,
+				      LLVMBuildZExt(b, gt_ir_runtime(ir, "gt_rt_slot", args, 3), ir->i64, ""), "");
+	}
+	offset = LLVMBuildMul(b, number, gt_ir_i64(ir, (int64_t)l->stride), "");
+	return LLVMBuildAdd(b, gt_ir_map_memory(ir, (int)map->index), offset, "");
+}
+
+static LLVMValueRef in_bounds(struct gt_ir *ir, const struct gputrace_map *map, LLVMValueRef index)
+{
+	return LLVMBuildICmp(ir->builder, LLVMIntULT, index, gt_ir_i32(ir, map->layout.max_entries), "");
+}
+
+static LLVMValueRef array_lookup(struct gt_ir *ir, const struct gputrace_map *map)
+{
+	LLVMValueRef index = array_index(ir), address = element_address(ir, map, index);
+
+	/* So that the program's own test for NULL becomes the test of the index. */
+	gt_ir_assume(ir, LLVMBuildICmp(ir->builder, LLVMIntNE, address, gt_ir_i64(ir, 0), ""));
+	return LLVMBuildSelect(ir->builder, in_bounds(ir, map, index), address, gt_ir_i64(ir, 0), "");
+}
+
+static LLVMValueRef array_update(struct gt_ir *ir, const struct gputrace_map *map)
+{
+	LLVMBuilderRef b = ir->builder;
+	LLVMValueRef index = array_index(ir), flags = gt_ir_get(ir, 4), result, store;
+	LLVMBasicBlockRef write = gt_ir_block(ir, "write"), after = gt_ir_block(ir, "after");
+	LLVMValueRef to;
+
+	/* The kernel checks the flags, then the index, then that nothing is to be new. */
+	result = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, flags, gt_ir_i64(ir, BPF_NOEXIST), ""),
+				 error(ir, EEXIST), gt_ir_i64(ir, 0), "");
+	result = LLVMBuildSelect(b, in_bounds(ir, map, index), result, error(ir, E2BIG), "");
+	result = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGT, flags, gt_ir_i64(ir, BPF_EXIST), ""),
+				 error(ir, EINVAL), result, "");
+	store = LLVMBuildICmp(b, LLVMIntEQ, result, gt_ir_i64(ir, 0), "");
+	LLVMBuildCondBr(b, store, write, after);
+	LLVMPositionBuilderAtEnd(b, write);
+	to = LLVMBuildIntToPtr(b, element_address(ir, map, index), ir->global_ptr, "");
+	LLVMBuildMemCpy(b, to, 8, gt_ir_pointer(ir, 3), 1, gt_ir_i64(ir, map->layout.value_size));
+	LLVMBuildBr(b, after);
+	LLVMPositionBuilderAtEnd(b, after);
+	return result;
+}
+
+/* ---- hash tables ---- */
+
+enum table_operation { TABLE_LOOKUP, TABLE_UPDATE, TABLE_DELETE };
+
+static const struct {
+	const char *runtime, *name;
+} table_operations[] = {
+	[TABLE_LOOKUP] = { "gt_rt_hash_lookup", "lookup" },
+	[TABLE_UPDATE] = { "gt_rt_hash_update", "update" },
+	[TABLE_DELETE] = { "gt_rt_hash_delete", "delete" },
+};
+
+static LLVMTypeRef table_function_type(const struct gt_ir *ir, enum table_operation operation)
+{
+	LLVMTypeRef types[] = { ir->i64, ir->ptr, ir->ptr, ir->i64 };
+
+	return LLVMFunctionType(ir->i64, types, operation == TABLE_UPDATE ? 4 : 2, 0);
+}
+
+/* The runtime's function with the map's numbers filled in. */
+static void fill_table_function(struct gt_ir *ir, LLVMValueRef function, const struct gputrace_map *map,
+				enum table_operation operation)
+{
+	const struct gt_map_layout *l = &map->layout;
+	LLVMBasicBlockRef here = LLVMGetInsertBlock(ir->builder);
+	LLVMValueRef args[10];
+	unsigned count = 0;
+
+	LLVMPositionBuilderAtEnd(ir->builder, LLVMAppendBasicBlockInContext(ir->context, function, ""));
+	args[count++] = LLVMGetParam(function, 0);
+	args[count++] = gt_ir_i32(ir, l->key_bytes);
+	args[count++] = gt_ir_i32(ir, l->value_size);
+	args[count++] = gt_ir_i32(ir, l->buckets);
+	args[count++] = gt_ir_i32(ir, l->nodes);
+	args[count++] = gt_ir_i32(ir, l->max_entries);
+	args[count++] = gt_ir_i32(ir, gt_map_arena(map) == GT_ARENA_HOST);
+	args[count++] = LLVMGetParam(function, 1);
+	if (operation == TABLE_UPDATE) {
+		args[count++] = LLVMGetParam(function, 2);
+		args[count++] = LLVMGetParam(function, 3);
+	}
+	LLVMBuildRet(ir->builder, gt_ir_runtime(ir, table_operations[operation].runtime, args, count));
+	LLVMPositionBuilderAtEnd(ir->builder, here);
+}
+
+/* One function for each map and operation, called from wherever the program does it. */
+static LLVMValueRef table_function(struct gt_ir *ir, const struct gputrace_map *map,
+				   enum table_operation operation)
+{
+	unsigned noinline = LLVMGetEnumAttributeKindForName("noinline", 8);
+	LLVMValueRef function;
+	char name[64];
+
+	snprintf(name, sizeof(name), "map%u_%s", map->index, table_operations[operation].name);
+	function = LLVMGetNamedFunction(ir->module, name);
+	if (function)
+		return function;
+	function = LLVMAddFunction(ir->module, name, table_function_type(ir, operation));
+	LLVMSetLinkage(function, LLVMInternalLinkage);
+	gt_ir_function_attributes(ir, function);
+	LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+				LLVMCreateEnumAttribute(ir->context, noinline, 0));
+	fill_table_function(ir, function, map, operation);
+	return function;
+}
+
+static LLVMValueRef table_call(struct gt_ir *ir, const struct gputrace_map *map,
+			       enum table_operation operation)
+{
+	LLVMValueRef args[4];
+	unsigned count = 2;
+
+	args[0] = gt_ir_map_memory(ir, (int)map->index);
+	args[1] = copy_in(ir, 2, map->layout.key_size);
+	if (operation == TABLE_UPDATE) {
+		args[2] = copy_in(ir, 3, map->layout.value_size);
+		args[3] = gt_ir_get(ir, 4);
+		count = 4;
+	}
+	return LLVMBuildCall2(ir->builder, table_function_type(ir, operation),
+			      table_function(ir, map, operation), args, count, "");
+}
+
+/* ---- both ---- */
+
+int gt_ir_map_lookup(struct gt_ir *ir)
+{
+	const struct gputrace_map *map;
+	int index, r;
+
+	r = gt_ir_map_argument(ir, 1, ELEMENT_MAPS, &index);
+	if (r < 0)
+		return r;
+	map = ir->object->maps[index];
+	if (map->layout.kind == GT_KIND_ARRAY)
+		gt_ir_set(ir, 0, array_lookup(ir, map));
+	else
+		gt_ir_set(ir, 0, table_call(ir, map, TABLE_LOOKUP));
+	return 0;
+}
+
+int gt_ir_map_update(struct gt_ir *ir)
+{
+	const struct gputrace_map *map;
+	int index, r;
+
+	r = gt_ir_map_argument(ir, 1, ELEMENT_MAPS, &index);
+	if (r < 0)
+		return r;
+	map = ir->object->maps[index];
+	if (map->desc.read_only)
+		return gt_ir_unsupported(ir, "map %s cannot be written", map->name);
+	if (map->layout.kind == GT_KIND_ARRAY)
+		gt_ir_set(ir, 0, array_update(ir, map));
+	else
+		gt_ir_set(ir, 0, table_call(ir, map, TABLE_UPDATE));
+	return 0;
+}
+
+int gt_ir_map_delete(struct gt_ir *ir)
+{
+	const struct gputrace_map *map;
+	int index, r;
+
+	r = gt_ir_map_argument(ir, 1, ELEMENT_MAPS, &index);
+	if (r < 0)
+		return r;
+	map = ir->object->maps[index];
+	if (map->layout.kind == GT_KIND_ARRAY)
+		gt_ir_set(ir, 0, error(ir, EINVAL));	/* elements of arrays cannot go */
+	else
+		gt_ir_set(ir, 0, table_call(ir, map, TABLE_DELETE));
+	return 0;
+}

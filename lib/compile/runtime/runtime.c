@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/compile/runtime/errno.h"
+#include "lib/compile/runtime/runtime.h"
+#include "lib/wire/map.h"
+#include "lib/wire/wire.h"
+
+typedef uint8_t u8;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t s64;
+
+#define INLINE inline __attribute__((always_inline))
+#define EXPORT __attribute__((always_inline))	/* found by its name */
+
+#ifdef __NVPTX__
+#include "lib/compile/runtime/machine-gpu.h"
+#else
+#include "lib/compile/runtime/machine-host.h"
+#endif
+
+/* The context as 32-bit words, see struct gputrace_gpu_ctx. */
+enum {
+	WORD_THREAD = 8,
+	WORD_BLOCK = 11,
+	WORD_BLOCK_DIM = 14,
+	WORD_GRID_DIM = 17,
+};
+
+#ifdef __NVPTX__
+/*
+ * A word of the program's context.  There is none in memory on the GPU: each word
+ * is a parameter of the probe or a register of the machine.
+ */
+EXPORT u32 gt_rt_context_word(u64 launch, u32 kernel, u64 addr, u32 size, u32 space, u32 word)
+{
+	switch (word) {
+	case 0:
+		return (u32)(launch & GT_LAUNCH_ID_MASK);
+	case 1:
+		return (u32)((launch & GT_LAUNCH_ID_MASK) >> 32);
+	case 2:
+		return kernel;
+	case 3:
+		return space;
+	case 4:
+		return (u32)addr;
+	case 5:
+		return (u32)(addr >> 32);
+	case 6:
+		return size;
+	case 8:
+		return __nvvm_read_ptx_sreg_tid_x();
+	case 9:
+		return __nvvm_read_ptx_sreg_tid_y();
+	case 10:
+		return __nvvm_read_ptx_sreg_tid_z();
+	case 11:
+		return __nvvm_read_ptx_sreg_ctaid_x();
+	case 12:
+		return __nvvm_read_ptx_sreg_ctaid_y();
+	case 13:
+		return __nvvm_read_ptx_sreg_ctaid_z();
+	case 14:
+		return __nvvm_read_ptx_sreg_ntid_x();
+	case 15:
+		return __nvvm_read_ptx_sreg_ntid_y();
+	case 16:
+		return __nvvm_read_ptx_sreg_ntid_z();
+	case 17:
+		return __nvvm_read_ptx_sreg_nctaid_x();
+	case 18:
+		return __nvvm_read_ptx_sreg_nctaid_y();
+	case 19:
+		return __nvvm_read_ptx_sreg_nctaid_z();
+	default:
+		return 0;
+	}
+}
+
+static INLINE u32 word_of(u64 addr, u32 word)
+{
+	(void)addr;
+	return gt_rt_context_word(0, 0, 0, 0, 0, word);
+}
+#else
+/* On the host, addr is the context's address; 0: the program has none. */
+static INLINE u32 word_of(u64 addr, u32 word)
+{
+	return addr ? ((const u32 *)(uintptr_t)addr)[word] : word >= WORD_BLOCK_DIM;
+}
+
+EXPORT u32 gt_rt_context_word(u64 launch, u32 kernel, u64 addr, u32 size, u32 space, u32 word)
+{
+	(void)launch, (void)kernel, (void)size, (void)space;
+	return word_of(addr, word);
+}
+#endif
+
+static INLINE u64 thread_in_block(u64 addr)
+{
+	return ((u64)word_of(addr, WORD_THREAD + 2) * word_of(addr, WORD_BLOCK_DIM + 1) +
+		word_of(addr, WORD_THREAD + 1)) * word_of(addr, WORD_BLOCK_DIM) +
+	       word_of(addr, WORD_THREAD);
+}
+
+static INLINE u64 threads_of_block(u64 addr)
+{
+	return (u64)word_of(addr, WORD_BLOCK_DIM) * word_of(addr, WORD_BLOCK_DIM + 1) *
+	       word_of(addr, WORD_BLOCK_DIM + 2);
+}
+
+static INLINE u64 block_in_grid(u64 addr)
+{
+	return ((u64)word_of(addr, WORD_BLOCK + 2) * word_of(addr, WORD_GRID_DIM + 1) +
+		word_of(addr, WORD_BLOCK + 1)) * word_of(addr, WORD_GRID_DIM) +
+	       word_of(addr, WORD_BLOCK);
+}
+
+#ifndef __NVPTX__
+static INLINE u32 sm_id(void)
+{
+	return 0;
+}
+
+static INLINE u32 lane_of(u64 addr)
+{
+	return thread_in_block(addr) & 31;
+}
+
+static INLINE u32 warp_of(u64 addr)
+{
+	return (u32)(thread_in_block(addr) / 32);
+}
+#else
+static INLINE u32 lane_of(u64 addr)
+{
+	(void)addr;
+	return lane_id();
+}
+
+static INLINE u32 warp_of(u64 addr)
+{
+	(void)addr;
+	return warp_id();
+}
+#endif
+
+static INLINE u64 mix(u64 value)
+{
+	value ^= value >> 33;
+	value *= 0xff51afd7ed558ccdull;
+	value ^= value >> 33;
+	value *= 0xc4ceb9fe1a85ec53ull;
+	return value ^ (value >> 33);
+}
+
+EXPORT u64 gt_rt_special(u64 addr, u32 which)
+{
+	switch (which) {
+	case GT_SPECIAL_TIME:
+		return global_timer();
+	case GT_SPECIAL_CLOCK:
+		return cycle_counter();
+	case GT_SPECIAL_SM:
+		return sm_id();
+	case GT_SPECIAL_WARP:
+		return warp_of(addr);
+	case GT_SPECIAL_LANE:
+		return lane_of(addr);
+	case GT_SPECIAL_RANDOM:
+		return (u32)mix(cycle_counter() + (thread_in_block(addr) << 40) + (block_in_grid(addr) << 20) +
+				((u64)sm_id() << 52));
+#ifdef __NVPTX__
+	case GT_SPECIAL_MASK:
+		return active_mask();
+	case GT_SPECIAL_GRID:
+		return grid_id();
+#else
+	case GT_SPECIAL_MASK:
+		return 1u << lane_of(addr);
+	case GT_SPECIAL_GRID:
+		return 1;
+#endif
+	default:
+		return 0;
+	}
+}
+
+/* Which slot of an array kept per something is this thread's; `slots` is a power of two. */
+EXPORT u32 gt_rt_slot(u64 addr, u32 slot, u32 slots)
+{
+	u64 number = 0;
+
+	if (slot == GT_SLOT_THREAD)
+		number = block_in_grid(addr) * threads_of_block(addr) + thread_in_block(addr);
+	else if (slot == GT_SLOT_WARP)
+		number = block_in_grid(addr) * ((threads_of_block(addr) + 31) / 32) +
+			 thread_in_block(addr) / 32;
+	else if (slot == GT_SLOT_BLOCK)
+		number = block_in_grid(addr);
+	else if (slot == GT_SLOT_SM)
+		number = sm_id();
+	return (u32)number & (slots - 1);
+}
+
+EXPORT u64 gt_rt_warp_sum(u64 value)
+{
+#ifdef __NVPTX__
+	u32 mask = active_mask(), left = mask;
+	u64 sum = 0;
+
+	for (; left; left &= left - 1)
+		sum += shuffle64(mask, value, (u32)__builtin_ctz(left));
+	return sum;
+#else
+	return value;
+#endif
+}
+
+EXPORT void gt_rt_fence(void)
+{
+	fence_sys();
+}
+
+/* ---- rings, see wire.h ---- */
+
+struct ring {
+	GLOBAL struct gt_ring_ctl *ctl;
+	GLOBAL u64 *tail;
+	GLOBAL u8 *data;
+	u64 size;
+};
+
+/* Turn what the consumer has read since somebody last looked into credits. */
+static INLINE void refill(const struct ring *ring)
+{
+	u64 now = load_acquire_sys(ring->tail);		/* pairs with the consumer's release */
+	u64 seen = load_relaxed_gpu(&ring->ctl->tail_seen);
+
+	if (now - seen > ring->size)
+		return;		/* behind, or nonsense */
+	seen = max_gpu(&ring->ctl->tail_seen, now);
+	if (now > seen)
+		add_gpu((GLOBAL u64 *)&ring->ctl->credits, now - seen);
+}
+
+static INLINE int take_credits(const struct ring *ring, u64 bytes)
+{
+	GLOBAL u64 *credits = (GLOBAL u64 *)&ring->ctl->credits;
+
+	if ((s64)(add_gpu(credits, -bytes) - bytes) >= 0)
+		return 1;
+	add_gpu(credits, bytes);
+	return 0;
+}
+
+static INLINE int take_room(const struct ring *ring, u64 bytes, u64 *ret_position)
+{
+	if (!take_credits(ring, bytes)) {
+		refill(ring);
+		if (!take_credits(ring, bytes))
+			return 0;
+	}
+	*ret_position = add_gpu(&ring->ctl->head, bytes);
+	return 1;
+}
+
+#ifdef __NVPTX__
+/* Bytes of the lanes below this one, and of all, when each active lane wants its `bytes`. */
+static INLINE void share_out(u32 mask, u32 lane, u32 bytes, u32 uniform, u32 *ret_before, u32 *ret_all)
+{
+	u32 before = 0, all = 0, left, other, size;
+
+	if (uniform) {
+		*ret_before = bytes * (u32)__builtin_popcount(mask & lanes_below(lane));
+		*ret_all = bytes * (u32)__builtin_popcount(mask);
+		return;
+	}
+	for (left = mask; left; left &= left - 1) {
+		other = (u32)__builtin_ctz(left);
+		size = shuffle(mask, bytes, other);
+		all += size;
+		if (other < lane)
+			before += size;
+	}
+	*ret_before = before;
+	*ret_all = all;
+}
+
+/*
+ * The lanes that are active together take room as one, by their lowest lane, and
+ * each for itself if there is none for all.
+ */
+static INLINE int take_position(const struct ring *ring, u32 bytes, u32 uniform, u64 *ret_position)
+{
+	u32 mask = active_mask(), lane = lane_id(), leader = (u32)__builtin_ctz(mask);
+	u32 before, all, ok = 0;
+	u64 position = 0;
+
+	share_out(mask, lane, bytes, uniform, &before, &all);
+	if (lane == leader)
+		ok = (u32)take_room(ring, all, &position);
+	ok = shuffle(mask, ok, leader);
+	if (ok) {
+		*ret_position = shuffle64(mask, position, leader) + before;
+		return 1;
+	}
+	return take_room(ring, bytes, ret_position);
+}
+#else
+static INLINE int take_position(const struct ring *ring, u32 bytes, u32 uniform, u64 *ret_position)
+{
+	(void)uniform;
+	return take_room(ring, bytes, ret_position);
+}
+#endif
+
+static INLINE void put_word(const struct ring *ring, u64 position, u64 word)
+{
+	*(GLOBAL u64 *)(ring->data + (position & (ring->size - 1))) = word;
+}
+
+static INLINE u64 payload_word(const u8 *payload, u32 size, u32 at)
+{
+	u64 word = 0;
+	u32 i;
+
+	if (at + 8 <= size) {
+		__builtin_memcpy(&word, payload + at, 8);
+		return word;
+	}
+	for (i = at; i < size; i++)
+		word |= (u64)payload[i] << 8 * (i - at);
+	return word;
+}
+
+/* uniform: size is the same in all threads.  0; -EAGAIN: no room, counted as lost; -E2BIG. */
+EXPORT s64 gt_rt_ring_output(u64 ctl, u64 tail, u64 data, u64 ring_size, u32 type, u32 source,
+			     const u8 *payload, u32 size, u32 uniform)
+{
+	struct ring ring = {
+		.ctl = (GLOBAL struct gt_ring_ctl *)ctl,
+		.tail = (GLOBAL u64 *)tail,
+		.data = (GLOBAL u8 *)data,
+		.size = ring_size,
+	};
+	u32 length = sizeof(struct gt_record) + ((size + 7) & ~7u), at;
+	u64 position, first;
+
+	if (size > GT_RECORD_MAX_PAYLOAD)
+		return -E2BIG;
+	if (!take_position(&ring, length, uniform, &position)) {
+		count_gpu(&ring.ctl->lost, 1);
+		return -EAGAIN;
+	}
+	put_word(&ring, position + 8, type | (u64)(source & 0xffff) << 16 | (u64)size << 32);
+	for (at = 0; at < size; at += 8)
+		put_word(&ring, position + 16 + at, payload_word(payload, size, at));
+	fence_sys();		/* pairs with the consumer's acquire load of the first word */
+	first = (u32)((u32)(position >> 3) + 1) | (u64)length << 32;
+	store_relaxed_sys((GLOBAL u64 *)(ring.data + (position & (ring.size - 1))), first);
+	return 0;
+}
+
+/* Print: the text is put together by whoever reads the ring. */
+__attribute__((noinline)) s64 gt_rt_printk(u64 ctl, u64 tail, u64 data, u64 ring_size, u64 launch, const u8 *fmt, u32 fmt_size,
+		 const u64 *args, u32 arg_count)
+{
+	struct {
+		struct gt_rec_printk record;
+		u8 fmt[GT_PRINTK_MAX];
+	} buffer;
+	u32 i;
+
+	if (fmt_size > GT_PRINTK_MAX || arg_count > GT_PRINTK_ARGS)
+		return -E2BIG;
+	buffer.record.time = global_timer();
+	buffer.record.launch = launch & GT_LAUNCH_ID_MASK;
+	for (i = 0; i < GT_PRINTK_ARGS; i++)
+		buffer.record.args[i] = i < arg_count ? args[i] : 0;
+	buffer.record.fmt_size = fmt_size;
+	buffer.record.reserved = 0;
+	for (i = 0; i < fmt_size; i++)
+		buffer.fmt[i] = fmt[i];
+	return gt_rt_ring_output(ctl, tail, data, ring_size, GT_REC_PRINTK, 0, (const u8 *)&buffer,
+				 (u32)sizeof(buffer.record) + fmt_size, 0);
+}
+
+/* ---- hash tables ---- */
+
+#define GT_HASH_FN static INLINE
+#define gt_hash_load(t, p) ((t)->host_memory ? load_acquire_sys(p) : load_acquire_gpu(p))
+#define gt_hash_load_plain(t, p) ((t)->host_memory ? load_relaxed_sys(p) : load_relaxed_gpu(p))
+#define gt_hash_store(t, p, v) ((t)->host_memory ? store_relaxed_sys(p, v) : store_relaxed_gpu(p, v))
+#define gt_hash_cas(t, p, e, v) ((t)->host_memory ? cas_sys(p, e, v) : cas_gpu(p, e, v))
+#define gt_hash_add(t, p, v) ((t)->host_memory ? add_sys(p, v) : add_gpu(p, v))
+#define gt_hash_or(t, p, v) ((t)->host_memory ? or_sys(p, v) : or_gpu(p, v))
+#define gt_hash_fence(t) ((t)->host_memory ? fence_sys() : fence_gpu())
+#define gt_hash_copy(t, to, from, n) copy_words(to, from, n)
+
+/* Values are stored padded to 8 bytes, and the compiler pads them before they get here. */
+static INLINE void copy_words(GLOBAL u8 *to, const void *from, u32 bytes)
+{
+	const u64 *words = from;
+	u32 i;
+
+	for (i = 0; i < (bytes + 7) / 8; i++)
+		((GLOBAL u64 *)to)[i] = words[i];
+}
+
+#include "lib/wire/hash.h"
+
+/* The numbers of a table's layout, in the order of gt_rt_hash_*()'s parameters. */
+#define TABLE_PARAMS u64 memory, u32 key_bytes, u32 value_size, u32 buckets, u32 nodes, u32 max_entries, u32 host_memory
+#define TABLE table_at(memory, key_bytes, value_size, buckets, nodes, max_entries, host_memory)
+
+static INLINE struct gt_hash_table table_at(TABLE_PARAMS)
+{
+	return (struct gt_hash_table){
+		.memory = (GLOBAL u8 *)memory,
+		.key_bytes = key_bytes,
+		.value_size = value_size,
+		.node_bytes = (u32)sizeof(struct gt_hash_node) + key_bytes + ((value_size + 7) & ~7u),
+		.buckets = buckets,
+		.nodes = nodes,
+		.max_entries = max_entries,
+		.nodes_offset = sizeof(struct gt_hash_header) + 8ull * buckets,
+		.host_memory = (int)host_memory,
+	};
+}
+
+EXPORT u64 gt_rt_hash_lookup(TABLE_PARAMS, const u64 *key)
+{
+	struct gt_hash_table t = TABLE;
+
+	return (u64)gt_hash_lookup(&t, key);
+}
+
+EXPORT s64 gt_rt_hash_update(TABLE_PARAMS, const u64 *key, const u64 *value, u64 flags)
+{
+	struct gt_hash_table t = TABLE;
+
+	return gt_hash_update(&t, key, value, flags);
+}
+
+EXPORT s64 gt_rt_hash_delete(TABLE_PARAMS, const u64 *key)
+{
+	struct gt_hash_table t = TABLE;
+
+	return gt_hash_delete(&t, key);
+}
