@@ -267,10 +267,15 @@ static int attach(struct gt_api_trace *trace, const char *library, bool multi)
 	return r;
 }
 
-static void stop(struct gt_api_trace *trace)
+void gt_api_trace_detach(struct gt_api_trace *trace)
 {
 	gt_uprobe_detach(&trace->enter);
 	gt_uprobe_detach(&trace->leave);
+}
+
+static void stop(struct gt_api_trace *trace)
+{
+	gt_api_trace_detach(trace);
 	bpf_link__destroy(trace->on_fork);
 	bpf_link__destroy(trace->on_exit);
 	ring_buffer__free(trace->ring);

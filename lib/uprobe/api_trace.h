@@ -39,6 +39,11 @@ struct gt_api_trace_opts {
  * Every process that has the library mapped pays for the breakpoints, watched or not.
  */
 int gt_api_trace_open(const struct gt_api_trace_opts *opts, struct gt_api_trace **ret_trace);
+
+/* Take the breakpoints away; what waits in the ring can still be consumed.  May be called twice. */
+void gt_api_trace_detach(struct gt_api_trace *trace);
+
+/* What was not consumed is gone. */
 void gt_api_trace_close(struct gt_api_trace *trace);
 
 /* Readable when much is waiting (an eighth of the ring); look on your own for the rest. */

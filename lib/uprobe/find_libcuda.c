@@ -15,17 +15,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/uprobe/ld_cache.h"
 #include "lib/util/error.h"
 
 #define SONAME "libcuda.so.1"
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
-#define CACHE_FLAGS 0x0303	/* C library 6, 64-bit x86 */
 #define MULTIARCH "x86_64-linux-gnu"
 #elif defined(__aarch64__)
 #define MACHINE EM_AARCH64
-#define CACHE_FLAGS 0x0a03	/* C library 6, 64-bit Arm */
 #define MULTIARCH "aarch64-linux-gnu"
 #else
 #error "which machine's libraries to look for?"
@@ -73,55 +72,10 @@ static char *search_list(const char *list)
 	return path;
 }
 
-/* The format that glibc writes since 2.2 (alone since 2.32). */
-struct cache_header {
-	char magic[20];		/* glibc-ld.so.cache1.1 */
-	uint32_t count, strings_size;
-	uint8_t flags, pad[3];
-	uint32_t extensions, reserved[3];
-};
-
-struct cache_entry {
-	int32_t flags;
-	uint32_t key, value;	/* offsets of strings from the header */
-	uint32_t os_version;
-	uint64_t hwcap;
-};
-
-/* A string inside the cache, NULL when it does not end there. */
-static const char *cache_string(const char *cache, size_t size, uint32_t offset)
-{
-	return offset < size && memchr(cache + offset, '\0', size - offset) ? cache + offset : NULL;
-}
-
-static char *search_cache_bytes(const char *cache, size_t size)
-{
-	struct cache_header header;
-	struct cache_entry entry;
-
-	if (size < sizeof(header))
-		return NULL;
-	memcpy(&header, cache, sizeof(header));
-	if (memcmp(header.magic, "glibc-ld.so.cache1.1", sizeof(header.magic)))
-		return NULL;
-	if (header.count > (size - sizeof(header)) / sizeof(entry))
-		return NULL;
-	for (uint32_t i = 0; i < header.count; i++) {
-		const char *key, *value;
-
-		memcpy(&entry, cache + sizeof(header) + i * sizeof(entry), sizeof(entry));
-		key = cache_string(cache, size, entry.key);
-		value = cache_string(cache, size, entry.value);
-		if (key && value && entry.flags == CACHE_FLAGS && !strcmp(key, SONAME) &&
-		    is_library(value))
-			return strdup(value);
-	}
-	return NULL;
-}
-
 static char *search_cache(const char *file)
 {
 	struct stat st;
+	const char *value;
 	char *found = NULL;
 	void *map;
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -131,7 +85,8 @@ static char *search_cache(const char *file)
 	if (fstat(fd, &st) == 0 && st.st_size > 0) {
 		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (map != MAP_FAILED) {
-			found = search_cache_bytes(map, st.st_size);
+			value = gt_ld_cache_find(map, st.st_size, SONAME, is_library);
+			found = value ? strdup(value) : NULL;
 			munmap(map, st.st_size);
 		}
 	}

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -385,6 +387,7 @@ START_TEST(test_filter)
 	struct child watched = child_start(call_twice), other = child_start(call_twice);
 	struct gt_api_trace *trace;
 
+	trace_flags = 0;
 	child_wait_ready(&watched);
 	child_wait_ready(&other);
 	trace = open_for(watched.pid);
@@ -394,6 +397,8 @@ START_TEST(test_filter)
 	ck_assert_uint_eq(calls.count, 0);
 	child_go(&watched);
 	child_end(&watched);
+	gt_api_trace_detach(trace);
+	gt_api_trace_detach(trace);
 	take(trace, &calls);
 	ck_assert_uint_eq(calls.count, 1);
 	ck_assert_uint_eq(calls.list[0].pid, watched.pid);
@@ -451,6 +456,53 @@ START_TEST(test_running_tree)
 	ck_assert_uint_ne(calls.list[0].pid, child.pid);
 	gt_api_trace_close(trace);
 	calls_clear(&calls);
+}
+END_TEST
+
+/* In a pid namespace of its own, as in a container: ids are those that the opener sees. */
+static int in_namespace(void)
+{
+	struct calls calls = { 0 };
+	struct child child = child_start(parent_of_caller);
+	struct gt_api_trace *trace;
+
+	child_wait_ready(&child);
+	trace = open_for(child.pid);
+	child_go(&child);
+	child_end(&child);
+	child = child_start(parent_of_caller);
+	child_wait_ready(&child);
+	child_go(&child);
+	child_end(&child);
+	take(trace, &calls);
+	ck_assert_uint_eq(calls.count, 1);
+	/* This is process 1, the child 2, and the grandchild that calls is 3. */
+	ck_assert_uint_eq(calls.list[0].pid, 3);
+	ck_assert_uint_eq(calls.list[0].tid, 3);
+	gt_api_trace_close(trace);
+	return 0;
+}
+
+START_TEST(test_pid_namespace)
+{
+	int status;
+	pid_t pid;
+
+	trace_flags = 0;
+	if (unshare(CLONE_NEWPID | CLONE_NEWNS)) {
+		printf("test_pid_namespace not run: no new namespace: %s\n", strerror(errno));
+		return;
+	}
+	pid = fork();
+	if (pid == 0) {
+		/* Else /proc shows the outer namespace. */
+		if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		    mount("proc", "/proc", "proc", 0, NULL))
+			_exit(98);
+		_exit(in_namespace());
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
 }
 END_TEST
 
@@ -583,6 +635,7 @@ static Suite *suite(void)
 	tcase_add_test(t, test_filter);
 	tcase_add_test(t, test_everybody);
 	tcase_add_test(t, test_running_tree);
+	tcase_add_test(t, test_pid_namespace);
 	tcase_add_loop_test(t, test_queries, 0, 2);
 	tcase_add_loop_test(t, test_on_and_off, 0, 1);
 	tcase_add_loop_test(t, test_on_and_off, GT_API_TRACE_SINGLE, GT_API_TRACE_SINGLE + 1);
