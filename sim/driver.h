@@ -44,6 +44,7 @@ struct CUctx_st {
 	atomic_bool alive;
 	atomic_int error;		/* CUresult of the first kernel that failed */
 	atomic_uint_least64_t grid_id;	/* last %gridid given out */
+	atomic_uint queued;		/* operations not done yet */
 	struct CUstream_st *legacy;	/* the default stream; first of streams */
 	struct CUstream_st *streams;
 	struct sim_op **orphans;	/* last operations of destroyed streams */

@@ -79,7 +79,7 @@ static CUresult record(struct CUstream_st *stream, struct CUevent_st *event)
 
 	if (!op)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	op->work.ctx = stream->ctx;
+	sim_op_own(op, stream->ctx);
 	r = sim_stream_enqueue(stream, op);
 	sim_capture_drop(&event->capture, &event->front);
 	sim_op_unref(event->op);
@@ -128,7 +128,7 @@ static CUresult wait_for(struct CUstream_st *stream, struct CUevent_st *event)
 	op = sim_op_new();
 	if (!op)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	op->work.ctx = stream->ctx;
+	sim_op_own(op, stream->ctx);
 	r = sim_op_after(op, event->op);
 	r = sim_stream_enqueue(stream, op) ? CUDA_ERROR_OUT_OF_MEMORY : r;
 	sim_op_unref(op);
@@ -235,23 +235,20 @@ CUresult sim_cuEventElapsedTime(float *ret_ms, CUevent start, CUevent end)
 
 CUresult sim_cuCtxRecordEvent(CUcontext ctx, CUevent event)
 {
-	struct CUstream_st *any = NULL;
 	CUresult r = sim_context_check(ctx);
+	struct sim_op *op;
 
 	if (r != CUDA_SUCCESS)
 		return r;
 	if (!sim_handle_is(event, SIM_EVENT) || event->ctx != ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
-	pthread_mutex_lock(&sim_lock);
-	struct sim_op *op = sim_op_new();
-
-	if (!op) {
-		pthread_mutex_unlock(&sim_lock);
+	op = sim_op_new();
+	if (!op)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	op->work.ctx = ctx;
-	for (any = ctx->streams; any && r == CUDA_SUCCESS; any = any->next)
-		r = sim_op_after(op, any->last);
+	pthread_mutex_lock(&sim_lock);
+	sim_op_own(op, ctx);
+	for (struct CUstream_st *s = ctx->streams; s && r == CUDA_SUCCESS; s = s->next)
+		r = sim_op_after(op, s->last);
 	sim_op_submit(op);
 	sim_capture_drop(&event->capture, &event->front);
 	sim_op_unref(event->op);

@@ -286,7 +286,19 @@ static CUresult run_new(struct CUgraph_st *graph, struct sim_run **ret_run)
 	return CUDA_SUCCESS;
 }
 
-/* A launch into a capture becomes a child graph. */
+static void forget_ids(struct CUgraph_st *graph)
+{
+	for (size_t i = 0; i < graph->count; i++) {
+		struct sim_work *work = &graph->nodes[i]->work;
+
+		if (work->type == SIM_WORK_CHILD)
+			forget_ids(work->child);
+		else if (work->type == SIM_WORK_KERNEL)
+			work->kernel.grid_id = 0;
+	}
+}
+
+/* A launch into a capture becomes a child graph, numbered when that is instantiated. */
 static CUresult capture(struct CUstream_st *stream, CUgraphExec exec)
 {
 	struct sim_work work = { .type = SIM_WORK_EMPTY };
@@ -294,6 +306,7 @@ static CUresult capture(struct CUstream_st *stream, CUgraphExec exec)
 
 	if (r != CUDA_SUCCESS)
 		return r;
+	forget_ids(work.child);
 	work.type = SIM_WORK_CHILD;
 	return sim_submit(stream, &work, NULL);
 }
@@ -312,12 +325,13 @@ CUresult sim_cuGraphLaunch(CUgraphExec exec, CUstream handle)
 	r = r ? r : run_new(exec->graph, &run);
 	if (r != CUDA_SUCCESS)
 		return r;
+	sim_queue_wait_for_room(stream->ctx);
 	op = sim_op_new();
 	if (!op) {
 		sim_run_free(run);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	op->work.ctx = stream->ctx;
+	sim_op_own(op, stream->ctx);
 	op->work.run = run;
 	op->work.type = SIM_WORK_EXEC;
 	pthread_mutex_lock(&sim_lock);

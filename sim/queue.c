@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations, their order, and the threads that run them. */
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sim/queue.h"
@@ -14,6 +14,7 @@
  */
 #define MAX_WORKERS	256
 #define SPINS		1500
+#define MAX_QUEUED	8192	/* operations of a context */
 
 pthread_mutex_t sim_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -67,6 +68,20 @@ struct sim_op *sim_op_unref(struct sim_op *op)
 		free(op);
 	}
 	return NULL;
+}
+
+void sim_op_own(struct sim_op *op, struct CUctx_st *ctx)
+{
+	op->work.ctx = ctx;
+	atomic_fetch_add_explicit(&ctx->queued, 1, memory_order_relaxed);
+}
+
+void sim_queue_wait_for_room(struct CUctx_st *ctx)
+{
+	struct timespec pause = { .tv_nsec = 50000 };
+
+	while (atomic_load_explicit(&ctx->queued, memory_order_relaxed) > MAX_QUEUED)
+		nanosleep(&pause, NULL);
 }
 
 bool sim_op_is_done(const struct sim_op *op)
@@ -221,6 +236,8 @@ static void *worker(void *unused)
 		}
 		atomic_store(&op->time, sim_clock());
 		sim_work_clear(&op->work);
+		if (ctx)
+			atomic_fetch_sub_explicit(&ctx->queued, 1, memory_order_relaxed);
 		pthread_mutex_lock(&sim_lock);
 		sim_op_complete(op);
 		call_workers(1);

@@ -29,6 +29,10 @@ struct sim_op *sim_op_ref(struct sim_op *op);	/* NULL stays NULL */
 struct sim_op *sim_op_unref(struct sim_op *op);	/* NULL */
 bool sim_op_is_done(const struct sim_op *op);	/* NULL counts as done */
 void sim_op_wait(struct sim_op *op);		/* sim_lock not held */
+/* Make an operation one of a context's, which counts it until it is done. */
+void sim_op_own(struct sim_op *op, struct CUctx_st *ctx);
+/* Hold up a program that queues faster than the device works; sim_lock not held. */
+void sim_queue_wait_for_room(struct CUctx_st *ctx);
 
 /* With sim_lock held. */
 CUresult sim_op_after(struct sim_op *op, struct sim_op *before);

@@ -117,6 +117,7 @@ CUresult sim_submit(struct CUstream_st *stream, struct sim_work *work, struct si
 	struct sim_op *op;
 	CUresult r;
 
+	sim_queue_wait_for_room(stream->ctx);
 	pthread_mutex_lock(&sim_lock);
 	if (stream->capture) {
 		r = sim_capture_add(stream, work);
@@ -134,7 +135,7 @@ CUresult sim_submit(struct CUstream_st *stream, struct sim_work *work, struct si
 		return r ? r : CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	op->work = *work;
-	op->work.ctx = stream->ctx;
+	sim_op_own(op, stream->ctx);
 	if (work->type == SIM_WORK_KERNEL)
 		op->work.kernel.grid_id = atomic_fetch_add(&stream->ctx->grid_id, 1) + 1;
 	r = sim_stream_enqueue(stream, op);
