@@ -81,6 +81,7 @@ static void start(void)
 		gt_session.flags = 0;
 		hooks = 0;
 	}
+	gt_hooks_bypass_others();
 	gt_session_send(GT_MSG_READY, (uint64_t)hooks);
 	atexit(at_exit);
 	pthread_atfork(NULL, NULL, in_child);

@@ -112,6 +112,21 @@ START_TEST(patch_refuses_what_it_does_not_know)
 }
 END_TEST
 
+START_TEST(bypass_leaves_the_function_alone)
+{
+	uint8_t *address = make_function(code, sizeof(code), 512);
+	static const uint8_t other[] = { 0x31, 0xc0, 0xc3 };	/* xor eax,eax; ret */
+	uint8_t *unknown = make_function(other, sizeof(other), 0);
+	void *pad = gt_bypass(address);
+
+	ck_assert_ptr_ne(pad, address);
+	ck_assert_mem_eq(address, code, sizeof(code));
+	ck_assert_int_eq(as_function(pad)(20, 2), 42);
+	ck_assert_ptr_eq(gt_bypass(unknown), unknown);
+	ck_assert_ptr_null(gt_bypass(NULL));
+}
+END_TEST
+
 /* ---- table ---- */
 
 static void *number(uintptr_t value)
@@ -186,6 +201,7 @@ int main(void)
 	tcase_add_loop_test(tcase, patch_redirects_and_keeps_the_original, 0, 3);
 	tcase_add_test(tcase, patch_accepts_a_breakpoint_in_the_first_byte);
 	tcase_add_test(tcase, patch_refuses_what_it_does_not_know);
+	tcase_add_test(tcase, bypass_leaves_the_function_alone);
 	tcase_add_test(tcase, table_holds_removes_and_comes_back);
 	tcase_add_test(tcase, table_is_read_while_it_grows);
 	suite_add_tcase(suite, tcase);

@@ -232,7 +232,7 @@ static void run_buffer(void)
 		CUdeviceptr a, b, out;
 		uint32_t n;
 	} buffer;
-	size_t size = sizeof(buffer);
+	size_t size = offsetof(__typeof__(buffer), n) + 4;	/* no more than the parameters are */
 	void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
 			  CU_LAUNCH_PARAM_END };
 	CUlaunchConfig config = { .gridDimX = 2, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32,

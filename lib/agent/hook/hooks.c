@@ -43,15 +43,17 @@ static int install(const struct gt_hook *hooks)
 	return count;
 }
 
+/* Launches first: from the first probed kernel on, they must be right. */
+static const struct gt_hook *const lists[] = {
+	gt_launch_hooks, gt_graph_hooks, gt_context_hooks, gt_load_hooks,
+};
+#define LISTS (sizeof(lists) / sizeof(lists[0]))
+
 int gt_hooks_install(void)
 {
-	/* Launches first: from the first probed kernel on, they must be right. */
-	const struct gt_hook *const lists[] = {
-		gt_launch_hooks, gt_graph_hooks, gt_context_hooks, gt_load_hooks,
-	};
 	int count = 0;
 
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+	for (size_t i = 0; i < LISTS; i++) {
 		int r = install(lists[i]);
 
 		if (r < 0)
@@ -59,4 +61,25 @@ int gt_hooks_install(void)
 		count += r;
 	}
 	return count;
+}
+
+static bool is_hooked(void *const *place)
+{
+	for (size_t i = 0; i < LISTS; i++) {
+		for (const struct gt_hook *hook = lists[i]; hook->name; hook++) {
+			if ((void *const *)hook->original == place)
+				return true;
+		}
+	}
+	return false;
+}
+
+void gt_hooks_bypass_others(void)
+{
+	void **functions = (void **)&gt_cu;
+
+	for (size_t i = 0; i < sizeof(gt_cu) / sizeof(void *); i++) {
+		if (functions[i] && !is_hooked(&functions[i]))
+			functions[i] = gt_bypass(functions[i]);
+	}
 }

@@ -21,6 +21,9 @@ extern const struct gt_hook gt_load_hooks[], gt_launch_hooks[], gt_graph_hooks[]
  */
 int gt_hooks_install(void);
 
+/* Afterwards: the agent's calls of functions that are not hooked go past uprobes on them. */
+void gt_hooks_bypass_others(void);
+
 /*
  * Is this call the program's own?  False while the driver or the agent is at
  * work on this thread, and in a forked child, where CUDA does not work and our

@@ -71,9 +71,23 @@ static void put_jump_from(uint8_t *at, const uint8_t *from, const uint8_t *to)
 	memcpy(at + 1, &relative, 4);
 }
 
+/* Does the function begin as we know it?  A breakpoint may hide the first byte. */
+static int is_known(const uint8_t *code)
+{
+	return (code[0] == prologue[0] || code[0] == BREAKPOINT) &&
+	       !memcmp(code + 1, prologue + 1, sizeof(prologue) - 1);
+}
+
+/* What the function's first instructions did, then on behind them. */
+static void fill_original(uint8_t *pad, uint8_t *function)
+{
+	memcpy(pad, prologue, sizeof(prologue));
+	put_jump_from(pad + sizeof(prologue), pad + sizeof(prologue), function + sizeof(prologue));
+}
+
 /*
- * Bytes 0..15 of the pad do what the function's first instructions did and go on
- * behind them; from byte 16 on it undoes push rbp and jumps to the replacement.
+ * Bytes 0..15 of the pad are the original; from byte 16 on it undoes push rbp and
+ * jumps to the replacement.
  */
 static void fill_pad(uint8_t *pad, uint8_t *function, void *replacement)
 {
@@ -82,8 +96,7 @@ static void fill_pad(uint8_t *pad, uint8_t *function, void *replacement)
 		0xff, 0x25, 0, 0, 0, 0,		/* jmp [rip] */
 	};
 
-	memcpy(pad, prologue, sizeof(prologue));
-	put_jump_from(pad + sizeof(prologue), pad + sizeof(prologue), function + sizeof(prologue));
+	fill_original(pad, function);
 	memcpy(pad + 16, undo_and_jump, sizeof(undo_and_jump));
 	memcpy(pad + 16 + sizeof(undo_and_jump), &replacement, sizeof(replacement));
 }
@@ -96,9 +109,7 @@ int gt_patch(void *function, void *replacement, void **ret_original)
 	size_t length = (size_t)(code + 8 - first + (long)page - 1) & ~(page - 1);
 	uint64_t word;
 
-	if (code[0] != prologue[0] && code[0] != BREAKPOINT)
-		return -ENOTSUP;
-	if (memcmp(code + 1, prologue + 1, sizeof(prologue) - 1) || ((uintptr_t)code & 7))
+	if (!is_known(code) || ((uintptr_t)code & 7))
 		return -ENOTSUP;
 	pad = take_pad(code);
 	if (!pad)
@@ -115,4 +126,17 @@ int gt_patch(void *function, void *replacement, void **ret_original)
 	__atomic_store_n((uint64_t *)(void *)code, word, __ATOMIC_SEQ_CST);
 	mprotect(first, length, PROT_READ | PROT_EXEC);
 	return 0;
+}
+
+void *gt_bypass(void *function)
+{
+	uint8_t *code = function, *pad;
+
+	if (!code || !is_known(code))
+		return function;
+	pad = take_pad(code);
+	if (!pad)
+		return function;
+	fill_original(pad, code);
+	return pad;
 }

@@ -19,4 +19,11 @@
  */
 int gt_patch(void *function, void *replacement, void **ret_original);
 
+/*
+ * A function that does what `function` does without passing its first bytes, so
+ * that the agent's own calls are not taken for the program's by a uprobe there.
+ * `function` itself where it begins in a way we do not know.
+ */
+void *gt_bypass(void *function);
+
 #endif

@@ -189,6 +189,16 @@ static struct ptx_range span(const struct ptx_token *first, const struct ptx_tok
 	return (struct ptx_range){ first->at, past->at - first->at };
 }
 
+/* Is every token from `from` to `end` one that a constant expression may have? */
+static int is_constant(const struct ptx_token *operands, uint32_t from, uint32_t end)
+{
+	for (; from < end; from++)
+		if (operands[from].kind == PTX_WORD ? !is_digit(operands[from].c) :
+		    operands[from].kind != PTX_PUNCT || !strchr("+-*/%()<>&|^~!", operands[from].c))
+			return 0;
+	return 1;
+}
+
 /* Reads "[base+offset]" at operands[i]. */
 static void read_address(const struct ptx_names *names, const struct ptx_token *operands,
 			 uint32_t count, uint32_t i, struct ptx_access *access)
@@ -202,12 +212,15 @@ static void read_address(const struct ptx_names *names, const struct ptx_token *
 	if (end >= count || end == i + 1 || (i && operands[i - 1].kind == PTX_WORD))
 		return;
 	base = &operands[i + 1];
-	if (base->kind != PTX_WORD || is_digit(base->c)) {
+	if (is_constant(operands, i + 1, end)) {
 		access->offset = span(base, &operands[end]);
 		access->base_kind = PTX_BASE_NUMBER;
 		return;
 	}
-	if (end > i + 2 && (!punct(&operands[i + 2], '+') || end == i + 3))
+	if (base->kind != PTX_WORD)
+		return;
+	if (end > i + 2 && (!punct(&operands[i + 2], '+') || end == i + 3 ||
+			    !is_constant(operands, i + 3, end)))
 		return;
 	access->base = (struct ptx_range){ base->at, base->length };
 	if (end > i + 2)

@@ -554,6 +554,13 @@ static int parse_function(struct ptx_parser *p)
 
 /* ---- the module ---- */
 
+/* Definitions may be put in after the last token of the header. */
+static void extend_header(struct ptx_parser *p)
+{
+	if (!p->past_header)
+		p->ptx->header_end = p->token.at + p->token.length;
+}
+
 static int parse_version(struct ptx_parser *p)
 {
 	const char *s;
@@ -562,6 +569,8 @@ static int parse_version(struct ptx_parser *p)
 
 	if (r < 0)
 		return r;
+	if (p->ptx->version_token.length || p->past_header)
+		return gt_parse_fail(p, "a .version in the wrong place");
 	s = p->ptx->text + p->token.at;
 	for (dot = 0; dot < p->token.length && s[dot] != '.'; dot++)
 		;
@@ -572,7 +581,7 @@ static int parse_version(struct ptx_parser *p)
 		return gt_parse_fail(p, "expected a version such as 8.0");
 	p->ptx->version = major * 10 + minor;
 	p->ptx->version_token = (struct ptx_range){ p->token.at, p->token.length };
-	p->ptx->header_end = p->token.at + p->token.length;
+	extend_header(p);
 	return gt_parse_next(p);
 }
 
@@ -597,7 +606,7 @@ static int parse_target(struct ptx_parser *p)
 				return gt_parse_fail(p, "this target is not understood");
 			p->ptx->target = target;
 		}
-		p->ptx->header_end = p->token.at + p->token.length;
+		extend_header(p);
 		r = gt_parse_next(p);
 	} while (!r && gt_token_punct(p, ','));
 	return r;
@@ -608,7 +617,7 @@ static int parse_address_size(struct ptx_parser *p)
 	uint32_t bits;
 	int r = gt_parse_next(p);
 
-	p->ptx->header_end = p->token.at + p->token.length;
+	extend_header(p);
 	r = r ? r : parse_count(p, &bits);
 	if (!r && bits != 64)
 		return gt_parse_fail(p, "only 64-bit addresses are supported");
@@ -653,15 +662,16 @@ static int parse_item(struct ptx_parser *p)
 	static const char *const linkage[] = { ".visible", ".extern", ".weak", ".common", ".hidden" };
 	size_t i;
 
-	for (i = 0; i < sizeof(linkage) / sizeof(linkage[0]); i++)
-		if (gt_token_is(p, linkage[i]))
-			return gt_parse_next(p);
 	if (gt_token_is(p, ".version"))
 		return parse_version(p);
 	if (gt_token_is(p, ".target"))
 		return parse_target(p);
 	if (gt_token_is(p, ".address_size"))
 		return parse_address_size(p);
+	p->past_header = 1;
+	for (i = 0; i < sizeof(linkage) / sizeof(linkage[0]); i++)
+		if (gt_token_is(p, linkage[i]))
+			return gt_parse_next(p);
 	if (gt_token_is(p, ".entry") || gt_token_is(p, ".func"))
 		return parse_function(p);
 	if (gt_parse_is_declaration(p))

@@ -12,6 +12,7 @@ struct ptx_parser {
 	struct gt_ptx_error *error;
 	struct ptx_lexer lexer;
 	struct ptx_token token;		/* the current one */
+	int past_header;
 	struct ptx_names names;
 	struct ptx_kernel *kernel;	/* the one being read, else NULL */
 	struct ptx_token *operands;	/* of the current instruction */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/agent/launch/launch.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/context.h"
+#include "lib/agent/table.h"
 
 static _Atomic uint64_t next_launch = 1;
 
@@ -123,10 +125,34 @@ void gt_launch_end(struct gt_launch *launch, CUresult result)
 	gt_emit(GT_REC_LAUNCH, &launch->record, sizeof(launch->record));
 }
 
+/*
+ * The driver's number of a stream.  It must not be asked for while the stream is
+ * captured (that would break the capture), so the answers are kept; a handle that
+ * was never seen before is its own number then.
+ */
+static uint64_t stream_number(CUstream stream, bool captured)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct gt_table *numbers;
+	void *known = gt_table_get(&numbers, stream);
+	unsigned long long id;
+
+	if (captured || !gt_cu.cuStreamGetId)
+		return known ? (uint64_t)(uintptr_t)known : (uint64_t)(uintptr_t)stream;
+	if (gt_cu.cuStreamGetId(stream, &id))
+		return (uint64_t)(uintptr_t)stream;
+	if ((uint64_t)(uintptr_t)known != id) {
+		pthread_mutex_lock(&lock);
+		gt_table_set(&numbers, stream, (void *)(uintptr_t)id);
+		pthread_mutex_unlock(&lock);
+	}
+	return id;
+}
+
 void gt_launch_stream(struct gt_launch *launch, CUstream stream, bool per_thread)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-	unsigned long long id = 0;
+	bool captured;
 
 	if (!launch->record.enter)
 		return;
@@ -134,9 +160,9 @@ void gt_launch_stream(struct gt_launch *launch, CUstream stream, bool per_thread
 		stream = CU_STREAM_PER_THREAD;
 	if (!stream || stream == CU_STREAM_LEGACY)
 		return;		/* id 0; never captures */
-	if (!gt_cu.cuStreamGetId || gt_cu.cuStreamGetId(stream, &id))
-		id = (unsigned long long)(uintptr_t)stream;
-	launch->record.stream = id;
-	if (!gt_cu.cuStreamIsCapturing(stream, &status) && status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
+	captured = gt_cu.cuStreamIsCapturing(stream, &status) ||
+		   status != CU_STREAM_CAPTURE_STATUS_NONE;
+	if (captured)
 		launch->record.flags |= GT_LAUNCH_CAPTURED;
+	launch->record.stream = stream_number(stream, captured);
 }
