@@ -55,8 +55,8 @@ static bool pointer_covered(struct id_map *map, const struct gt_reg *old, const 
 {
 	return old->type == now->type && old->map == now->map && old->frame == now->frame &&
 	       old->size == now->size && (old->maybe_null || !now->maybe_null) &&
-	       gt_scalar_within(&now->range, &old->range) && ids_match(map, old->id, now->id) &&
-	       ids_match(map, old->ref, now->ref);
+	       gt_scalar_within(&now->range, &old->range) &&
+	       (!old->id || ids_match(map, old->id, now->id)) && ids_match(map, old->ref, now->ref);
 }
 
 static bool reg_covered(struct id_map *map, const struct gt_reg *old, const struct gt_reg *now,

@@ -273,6 +273,8 @@ static int check_target(struct gt_verifier *v, unsigned at)
 	if (v->function[target] != v->function[at])
 		return gt_refuse(v, at, NULL, "jumps out of its function");
 	v->flags[target] |= GT_INSN_JOIN;
+	if (target <= at)
+		v->flags[target] |= GT_INSN_BACK;
 	return 0;
 }
 

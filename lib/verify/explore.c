@@ -86,6 +86,7 @@ static int check_insn(struct gt_verifier *v, struct gt_run *run, struct gt_path 
 
 static int too_long(struct gt_verifier *v, const struct gt_path *path)
 {
+	v->unproved = 1;
 	return gt_refuse(v, path->state->insn, "bound loops by a small constant, or use bpf_loop()",
 			 "not proved to end after following %llu instructions",
 			 (unsigned long long)v->opts.insn_budget);

@@ -35,8 +35,13 @@ static struct gt_node *new_node(struct gt_verifier *v, struct gt_run *run, const
 	}
 	v->node_bytes += gt_state_bytes(node->state);
 	node->run = run->id;
-	if (v->ranges)
+	if (v->ranges || v->widening)
 		node->precise = (struct gt_origin){ { UINT64_MAX, UINT64_MAX } };
+	/* What a path that closes a loop needs is not known before the loop's end. */
+	for (unsigned f = 0; v->widening && f < GT_FRAMES; f++) {
+		node->read_regs[f] = UINT16_MAX;
+		node->read_slots[f] = UINT64_MAX;
+	}
 	node->branches = 1;
 	node->older = run->newest;
 	if (run->newest)
@@ -87,6 +92,7 @@ int gt_run_defer(struct gt_verifier *v, struct gt_run *run, const struct gt_path
 
 	if (run->pending_count == PENDING_MAX) {
 		gt_state_free(state);
+		v->unproved = 1;
 		return gt_refuse(v, path->state->insn, "use bpf_loop() for long loops with branches",
 				 "more than %u branches have to be followed on one path", PENDING_MAX);
 	}
@@ -202,16 +208,18 @@ static int find_cover(struct gt_verifier *v, struct gt_run *run, struct gt_path 
 			continue;
 		/* One of this path's own ancestors: nothing is proved yet, but it must not come back unchanged. */
 		if (node->branches) {
-			if (gt_state_same(node->state, path->state))
+			if (!v->widening && gt_state_same(node->state, path->state)) {
+				v->unproved = 1;
 				return gt_refuse(v, at, "change what the loop's condition tests, or use bpf_loop()",
 						 "the loop back to here may run for ever");
+			}
 		} else if (gt_state_covered(node, path->state)) {
 			node->hits++;
 			inherit_needs(path, node);
 			gt_path_end(v, run, path, node->longest);
 			return 1;
 		}
-		if (adding)
+		if (adding && !v->widening)
 			miss(v, run, node);
 	}
 	return 0;
@@ -224,6 +232,12 @@ int gt_checkpoint(struct gt_verifier *v, struct gt_run *run, struct gt_path *pat
 	int r;
 
 	drop_lone_ids(path->state);
+	if (v->widening && (v->flags[path->state->insn] & GT_INSN_BACK) && path->state->frame_count == 1) {
+		r = gt_close_loop(v, run, path);
+		if (r)
+			return r;
+		adding = true;
+	}
 	r = find_cover(v, run, path, adding);
 	if (r)
 		return r;

@@ -9,11 +9,13 @@
 
 struct gt_node;
 struct gt_range_log;
+struct gt_run;
 
 /* What decoding found out about an instruction. */
 #define GT_INSN_SECOND 1u	/* second half of ld_imm64 */
 #define GT_INSN_JOIN 2u		/* paths may meet here: worth a checkpoint */
 #define GT_INSN_FUNCTION 4u	/* first of a function */
+#define GT_INSN_BACK 8u		/* a jump leads back to here */
 
 /* Stack bytes that an instruction may touch, in its own frame; for the SIMT analysis. */
 struct gt_touch {
@@ -64,7 +66,8 @@ struct gt_verifier {
 	struct gt_node **nodes;	/* checkpoints at each instruction, newest first */
 	uint32_t last_id;
 	unsigned last_run;
-	int per_lane;		/* something that differs between the threads of a warp was read */
+	uint8_t unproved;	/* refused because the end of a loop was not found */
+	uint8_t widening;	/* loops are closed by widening, see loop.c */
 	struct gt_range_log *ranges;	/* tests only, else NULL: see ranges.h */
 };
 
@@ -73,6 +76,12 @@ int gt_verify_decode(struct gt_verifier *v);
 
 /* explore.c: every path. */
 int gt_verify_explore(struct gt_verifier *v, uint64_t *ret_max_steps);
+
+/*
+ * loop.c: at a place that is jumped back to, when loops may be ended by a
+ * countdown: 1 when the path has closed a loop and ended, 0 to go on.
+ */
+int gt_close_loop(struct gt_verifier *v, struct gt_run *run, struct gt_path *path);
 
 /* simt.c: warp-wide helpers only where the warp is together; needs the facts. */
 int gt_verify_simt(struct gt_verifier *v);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/util/error.h"
+#include "lib/verify/node.h"
 #include "lib/verify/ranges.h"
 #include "lib/verify/verifier.h"
 
@@ -49,14 +50,47 @@ static int check_size(struct gt_verifier *v)
 	return 0;
 }
 
-static int prove(struct gt_verifier *v, uint64_t *ret_max_steps)
+/* Forget what was found on the way to a refusal. */
+static void start_again(struct gt_verifier *v)
+{
+	for (unsigned i = 0; i < v->prog->insn_count; i++) {
+		v->facts[i] = (struct gt_fact){ .map = -1 };
+		v->reads[i] = (struct gt_touch){ 0 };
+		v->writes[i] = (struct gt_touch){ 0 };
+	}
+	v->wants = 0;
+	v->explored = 0;
+	v->log.length = 0;
+	v->log.truncated = 0;
+}
+
+/* Loops without a proof of their end, ended by a countdown. */
+static int explore_widening(struct gt_verifier *v, struct gt_verify_result *result)
+{
+	uint64_t longest = 0;
+	int r;
+
+	start_again(v);
+	v->widening = 1;
+	r = gt_verify_explore(v, &longest);
+	if (r < 0)
+		return r;
+	/* Between two counts no loop is closed, so no stretch is longer than the longest path. */
+	result->loop_budget = v->opts.loop_budget;
+	result->max_steps = gt_mul_steps(longest, (uint64_t)v->opts.loop_budget + 1);
+	return 0;
+}
+
+static int prove(struct gt_verifier *v, struct gt_verify_result *result)
 {
 	int r = check_size(v);
 
 	if (r == 0)
 		r = gt_verify_decode(v);
 	if (r == 0)
-		r = gt_verify_explore(v, ret_max_steps);
+		r = gt_verify_explore(v, &result->max_steps);
+	if (r == -EACCES && v->unproved && v->opts.loop_budget)
+		r = explore_widening(v, result);
 	if (r == 0)
 		r = gt_verify_simt(v);
 	return r;
@@ -72,7 +106,7 @@ int gt_verify_ranges(const struct gt_prog *prog, const struct gt_verify_opts *op
 	if (opts)
 		v.opts = *opts;
 	if (result && allocate(&v) == 0)
-		r = prove(&v, &result->max_steps);
+		r = prove(&v, result);
 	if (r == 0 || r == -EACCES) {
 		result->facts = v.facts;
 		result->fact_count = prog->insn_count;

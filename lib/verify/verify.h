@@ -23,6 +23,7 @@ enum gt_mem {
 struct gt_fact {		/* one for each instruction */
 	uint8_t mem;		/* enum gt_mem */
 	uint8_t reached;
+	uint8_t countdown;	/* see gt_verify_result.loop_budget */
 	int16_t map;		/* memory: see above; helper call: map argument's index, -1 if none */
 	int32_t offset;		/* context accesses: byte offset */
 	uint32_t arg_size;	/* helper calls with a size argument: its greatest value */
@@ -32,13 +33,21 @@ struct gt_fact {		/* one for each instruction */
 
 struct gt_verify_opts {
 	unsigned log_level;	/* 0 errors only, 1 and warnings, 2 every state */
-	uint64_t insn_budget;	/* states explored before giving up; 0: 1,000,000 */
+	uint64_t insn_budget;	/* instructions followed before giving up; 0: 1,000,000 */
+	uint32_t loop_budget;	/* rounds that loops not proved to end may make; 0: such loops are refused */
 };
 
 struct gt_verify_result {
 	struct gt_fact *facts;	/* insn_count of them */
 	unsigned fact_count;
-	uint64_t max_steps;	/* bound on executed instructions, 0 if only bpf_loop's bound is known */
+	uint64_t max_steps;	/* bound on executed instructions; UINT64_MAX: that or more */
+	/*
+	 * 0, or: the program holds loops that only a countdown ends.  Before each
+	 * instruction whose fact says `countdown`, the code takes one from a counter
+	 * that starts at this number, and returns 0 from the program when it was 0.
+	 * Such instructions are in the main program only, and hold no ring record.
+	 */
+	uint32_t loop_budget;
 	uint64_t wants;		/* GT_PROBE_WANTS_*: what the program asks of its caller */
 	char *log;		/* never NULL */
 };
