@@ -131,12 +131,7 @@ static int add_gpu_program(struct gputrace_link *link, struct gputrace_program *
 	const struct gt_link_env env = {
 		.ring0_data = link->target->layout.rings[0].data,
 		.ring0_size = link->target->layout.rings[0].size,
-		.pid_tgid = (uint64_t)link->target->pid << 32 | (uint32_t)link->target->pid,
-	};
-	const struct gt_layout_ring *ring0 = &link->target->layout.rings[0];
-	struct gt_link_env env = {
-		.ring0_data = ring0->data, .ring0_size = ring0->size,
-		/* The process that the program was started as; a child of it cannot be told apart. */
+		/* The process that the program was started as; a child of it is not told apart. */
 		.pid_tgid = (uint64_t)link->target->pid << 32 | (uint32_t)link->target->pid,
 	};
 	char *text = NULL, *function = NULL;
