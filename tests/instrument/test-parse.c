@@ -200,6 +200,8 @@ static const struct {
 	{ ".version 8\n.target sm_75", 1 },
 	{ ".version 8.0\n.target sm_x", 2 },
 	{ ".version 8.0\n.target sm_75\n.address_size 32\n", 4 },
+	{ ".version 8.0\n.version 8.0\n.target sm_75\n", 2 },
+	{ HEADER ".entry k { ret; }\n.version 8.0\n", 5 },
 	{ HEADER "/* no end", 4 },
 	{ HEADER ".file 1 \"no end", 4 },
 	{ HEADER ".entry k {", 4 },

@@ -10,6 +10,9 @@
 #define CUBIN_MAX (UINT64_C(1) << 30)
 
 #define SECTION_CUDA_INFO 0x70000000u
+#define SECTION_CUDA_GLOBAL 0x70000007u		/* these three are as SHT_NOBITS */
+#define SECTION_CUDA_LOCAL 0x70000009u
+#define SECTION_CUDA_SHARED 0x7000000au
 #define SYMBOL_ENTRY 0x10u	/* st_other: a kernel */
 
 /* Records of .nv.info: what they say of whom. */
@@ -34,6 +37,20 @@ static unsigned arch_of(const Elf64_Ehdr *header, char *ret_suffix)
 	if (header->e_ident[EI_ABIVERSION] >= 8)
 		return header->e_flags >> 8 & 0xff;
 	return header->e_flags & 0xff;
+}
+
+static int occupies_file(const Elf64_Shdr *section)
+{
+	switch (section->sh_type) {
+	case SHT_NULL:
+	case SHT_NOBITS:
+	case SECTION_CUDA_GLOBAL:
+	case SECTION_CUDA_LOCAL:
+	case SECTION_CUDA_SHARED:
+		return 0;
+	default:
+		return 1;
+	}
 }
 
 static int check_header(const Elf64_Ehdr *header, const char **ret_why)
@@ -69,7 +86,7 @@ int gt_cubin_measure(const uint8_t *data, struct gt_member *member, const char *
 		size = end;
 	for (i = 0; i < header.e_shnum; i++) {
 		memcpy(&section, data + header.e_shoff + i * sizeof(section), sizeof(section));
-		if (section.sh_type == SHT_NOBITS || section.sh_type == SHT_NULL)
+		if (!occupies_file(&section))
 			continue;
 		if (section.sh_offset > CUBIN_MAX || section.sh_size > CUBIN_MAX)
 			return -EINVAL;
@@ -89,7 +106,7 @@ static int get_section(const struct cubin *cubin, uint32_t index, Elf64_Shdr *re
 	    cubin->size - at < sizeof(Elf64_Shdr))
 		return -EINVAL;
 	memcpy(ret_section, cubin->data + at, sizeof(*ret_section));
-	if (ret_section->sh_type != SHT_NOBITS &&
+	if (occupies_file(ret_section) &&
 	    (ret_section->sh_offset > cubin->size ||
 	     ret_section->sh_size > cubin->size - ret_section->sh_offset))
 		return -EINVAL;

@@ -63,7 +63,12 @@ int gt_cubin_kernels(const void *cubin, size_t size,
 		     int (*fn)(void *data, const struct gt_cubin_kernel *kernel), void *data,
 		     const char **ret_why);
 
-/* Does the glob match the name or, when it is mangled, its demangled form? (libc only: demangles the Itanium names that matter) */
+/*
+ * Does the glob ('*', '?') match the name or, when it is mangled, its demangled
+ * form?  That is tried whole (void ns::k<float>(float*, int)), without the type
+ * returned, without parameters (ns::k<float>), and without the last template
+ * arguments (ns::k).  Blanks do not count.
+ */
 int gt_kernel_matches(const char *glob, const char *name);
 
 #endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as PTX: parsed, and when that works, given probes at every point and parsed again. */
+#include <stdlib.h>
+
+#include "lib/agent/instrument/instrument.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct gt_probe probes[] = {
+	{ GT_POINT_ENTRY, GT_PER_WARP, 0, GT_PROBE_WANTS_PARAMS, "p", "*", NULL },
+	{ GT_POINT_EXIT, GT_PER_GROUP, 1, 0, "p", "*", NULL },
+	{ GT_POINT_LOAD, GT_PER_THREAD, 2, 0, "p", "*", NULL },
+	{ GT_POINT_STORE, GT_PER_BLOCK, 3, 0, "p", "*", NULL },
+	{ GT_POINT_ATOMIC, GT_PER_THREAD, 4, 0, "p", "*", NULL },
+	{ GT_POINT_INST, GT_PER_THREAD, 5, 0, "p", "*", "*a*" },
+	{ GT_POINT_BLOCK, GT_PER_THREAD, 6, 0, "p", "*", NULL },
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const unsigned all[] = { 0, 1, 2, 3, 4, 5, 6 };
+	struct gt_ptx_error error;
+	struct gt_ptx_plan *plans;
+	struct gt_ptx *ptx, *again;
+	unsigned i, kernels;
+	size_t length;
+	char *out;
+
+	if (gt_ptx_parse((const char *)data, size, &ptx, &error) < 0)
+		return 0;
+	kernels = gt_ptx_kernel_count(ptx);
+	plans = calloc(kernels + 1, sizeof(*plans));
+	for (i = 0; plans && i < kernels; i++) {
+		plans[i] = (struct gt_ptx_plan){ i, all, 7 };
+		if (gt_ptx_kernel(ptx, i)->refusal || i % 3 == 2)
+			plans[i].probe_count = 0;
+	}
+	if (plans && !gt_ptx_instrument(ptx, ".func p() { ret; }", probes, 7, plans, &out, &length, &error)) {
+		/* What was understood once stays so. */
+		if (gt_ptx_parse(out, length, &again, &error) < 0 || gt_ptx_kernel_count(again) != kernels)
+			abort();
+		gt_ptx_free(again);
+		free(out);
+	}
+	free(plans);
+	gt_ptx_free(ptx);
+	return 0;
+}
