@@ -96,7 +96,7 @@ static int find_sites(struct gt_api_trace *trace, const struct gt_api_trace_opts
 		free(offsets);
 		return gt_error(-ENOMEM, "no memory for the list of the driver's functions");
 	}
-	r = gt_symbols_find(opts->library, wanted_name, (void *)opts, count, offsets);
+	r = gt_library_symbols(opts->library, wanted_name, (void *)opts, count, offsets);
 	if (r == 0)
 		collect_sites(trace, opts, offsets, count);
 	free(offsets);

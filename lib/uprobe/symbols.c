@@ -91,7 +91,7 @@ static int scan_file(const char *path, const struct wanted *wanted, size_t count
 	return 0;
 }
 
-int gt_symbols_find(const char *path, const char *(*name_of)(uint32_t index, void *data), void *data,
+int gt_library_symbols(const char *path, const char *(*name_of)(uint32_t index, void *data), void *data,
 		    uint32_t count, uint64_t *offsets)
 {
 	struct wanted *wanted = calloc(count + 1, sizeof(*wanted));

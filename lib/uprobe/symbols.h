@@ -11,7 +11,7 @@
  * -ENOENT, -EACCES and the like: the file; -ENOEXEC: not a shared library.
  * With gt_error() text.
  */
-int gt_symbols_find(const char *path, const char *(*name_of)(uint32_t index, void *data), void *data,
+int gt_library_symbols(const char *path, const char *(*name_of)(uint32_t index, void *data), void *data,
 		    uint32_t count, uint64_t *offsets);
 
 #endif
