@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the environment sets.  It is read at cuInit, so every test is a program of
+ * its own: a child that checks by CHECK() and ends with the line that failed.
+ */
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/sim-api/common.h"
+
+#define CHECK(condition)				\
+	do {						\
+		if (!(condition))			\
+			return __LINE__;		\
+	} while (0)
+
+static void run_child(int (*body)(void))
+{
+	int fds[2], line = -1, status;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		line = body();
+		_exit(write(fds[1], &line, sizeof(line)) == sizeof(line) ? 0 : 1);
+	}
+	close(fds[1]);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(read(fds[0], &line, sizeof(line)), sizeof(line));
+	close(fds[0]);
+	ck_assert_msg(line == 0, "the check in line %d failed", line);
+}
+
+static int three_devices(void)
+{
+	static const int sms[] = { 2, 7, 7 }, majors[] = { 8, 12, 12 };
+	CUuuid a, b;
+	int n;
+
+	setenv("GPUTRACE_SIM_DEVICES", "3", 1);
+	setenv("GPUTRACE_SIM_SMS", "2,7", 1);
+	setenv("GPUTRACE_SIM_ARCH", "80,120", 1);
+	CHECK(cuInit(0) == CUDA_SUCCESS);
+	CHECK(cuDeviceGetCount(&n) == CUDA_SUCCESS && n == 3);
+	for (int i = 0; i < 3; i++) {
+		CHECK(!cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, i));
+		CHECK(n == sms[i]);
+		CHECK(!cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, i));
+		CHECK(n == majors[i]);
+		CHECK(!cuDeviceGetUuid_v2(&a, i) && !cuDeviceGetUuid_v2(&b, (i + 1) % 3));
+		CHECK(memcmp(&a, &b, sizeof(a)) != 0);
+	}
+	CHECK(cuDeviceGetName((char[4]){ 0 }, 4, 3) == CUDA_ERROR_INVALID_DEVICE);
+	return 0;
+}
+
+START_TEST(devices)
+{
+	run_child(three_devices);
+}
+END_TEST
+
+static int out_of_range(void)
+{
+	int n;
+
+	setenv("GPUTRACE_SIM_DEVICES", "17", 1);
+	setenv("GPUTRACE_SIM_SMS", "many", 1);
+	setenv("GPUTRACE_SIM_ARCH", "", 1);
+	CHECK(cuInit(0) == CUDA_SUCCESS);
+	CHECK(cuDeviceGetCount(&n) == CUDA_SUCCESS && n == 1);
+	CHECK(!cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0) && n == 4);
+	CHECK(!cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) && n == 9);
+	return 0;
+}
+
+START_TEST(nonsense)
+{
+	run_child(out_of_range);
+}
+END_TEST
+
+static CUresult store(CUmodule module, CUdeviceptr p, uint32_t value)
+{
+	void *params[] = { &p, &value };
+	CUfunction f;
+	CUresult r = cuModuleGetFunction(&f, module, "store");
+
+	r = r ? r : cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL);
+	return r ? r : cuCtxSynchronize();
+}
+
+/* A kernel of device 1 writes to memory of device 0: an error, unless access is enabled. */
+static int peers(void)
+{
+	CUdeviceptr p, copy;
+	CUcontext ctx[2];
+	CUmodule module;
+	uint32_t value;
+	int can;
+
+	setenv("GPUTRACE_SIM_DEVICES", "2", 1);
+	CHECK(cuInit(0) == CUDA_SUCCESS);
+	CHECK(cuDeviceCanAccessPeer(&can, 1, 0) == CUDA_SUCCESS && can == 1);
+	for (int i = 0; i < 2; i++)
+		CHECK(cuDevicePrimaryCtxRetain(&ctx[i], i) == CUDA_SUCCESS);
+	CHECK(ctx[0] != ctx[1]);
+	CHECK(cuCtxSetCurrent(ctx[0]) == CUDA_SUCCESS && cuMemAlloc_v2(&p, 4) == CUDA_SUCCESS);
+	CHECK(cuCtxSetCurrent(ctx[1]) == CUDA_SUCCESS);
+	CHECK(cuModuleLoadData(&module, test_ptx) == CUDA_SUCCESS);
+	CHECK(cuCtxDisablePeerAccess(ctx[0]) == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+	CHECK(cuCtxEnablePeerAccess(ctx[0], 0) == CUDA_SUCCESS);
+	CHECK(cuCtxEnablePeerAccess(ctx[0], 0) == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+	CHECK(store(module, p, 77) == CUDA_SUCCESS);
+	CHECK(cuMemAlloc_v2(&copy, 4) == CUDA_SUCCESS);
+	CHECK(cuMemcpyPeer(copy, ctx[1], p, ctx[0], 4) == CUDA_SUCCESS);
+	CHECK(cuMemcpyDtoH_v2(&value, copy, 4) == CUDA_SUCCESS && value == 77);
+	CHECK(cuCtxDisablePeerAccess(ctx[0]) == CUDA_SUCCESS);
+	CHECK(store(module, p, 78) == CUDA_ERROR_ILLEGAL_ADDRESS);
+	/* Only the context that failed has failed. */
+	CHECK(cuCtxSetCurrent(ctx[0]) == CUDA_SUCCESS);
+	CHECK(cuMemcpyDtoH_v2(&value, p, 4) == CUDA_SUCCESS && value == 77);
+	return 0;
+}
+
+START_TEST(peer_access)
+{
+	run_child(peers);
+}
+END_TEST
+
+static const char timer_ptx[] =
+	".version 7.0\n.target sm_75\n.address_size 64\n"
+	".visible .entry timer(.param .u64 p)\n"
+	"{\n"
+	"	.reg .b64 %rd<3>;\n"
+	"	ld.param.u64 %rd1, [p];\n"
+	"	mov.u64 %rd2, %globaltimer;\n"
+	"	st.global.u64 [%rd1], %rd2;\n"
+	"	ret;\n"
+	"}\n";
+
+static uint64_t host_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+struct reading {
+	uint64_t before, gpu, after;
+};
+
+/* The narrowest of 60 readings between two of the host's clock. */
+static int read_timer(CUfunction f, uint64_t *memory, struct reading *ret)
+{
+	CUdeviceptr p = (uintptr_t)memory;
+	void *params[] = { &p };
+
+	ret->before = 0;
+	ret->after = UINT64_MAX;
+	for (int i = 0; i < 60; i++) {
+		struct reading r;
+
+		r.before = host_ns(CLOCK_MONOTONIC);
+		CHECK(!cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+		CHECK(!cuCtxSynchronize());
+		r.after = host_ns(CLOCK_MONOTONIC);
+		r.gpu = *memory;
+		CHECK(r.gpu % 32 == 0);
+		if (r.after - r.before < ret->after - ret->before)
+			*ret = r;
+	}
+	return 0;
+}
+
+/* 900 ppm in 0.4 s are 360 us, more than the readings are unsure of. */
+static int drift(void)
+{
+	struct timespec pause = { .tv_nsec = 400000000 };
+	struct reading a, b;
+	CUcontext ctx;
+	CUmodule module;
+	CUfunction f;
+	void *memory;
+	int64_t off;
+
+	setenv("GPUTRACE_SIM_DRIFT_PPM", "900", 1);
+	CHECK(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx));
+	CHECK(!cuModuleLoadData(&module, timer_ptx) && !cuModuleGetFunction(&f, module, "timer"));
+	CHECK(!cuMemHostAlloc(&memory, 8, 0));
+	CHECK(!read_timer(f, memory, &a));
+	nanosleep(&pause, NULL);
+	CHECK(!read_timer(f, memory, &b));
+	CHECK(b.gpu - a.gpu > (b.after - a.before));
+	CHECK((double)(b.gpu - a.gpu) + 64 > (double)(b.before - a.after) * 1.0009);
+	CHECK((double)(b.gpu - a.gpu) - 64 < (double)(b.after - a.before) * 1.0009);
+	/* About the epoch of the realtime clock, but not it; the drift counts from boot. */
+	off = (int64_t)(b.gpu - host_ns(CLOCK_REALTIME)) - (int64_t)((double)b.after * 0.0009);
+	CHECK(off > -40000000000 && off < 40000000000);
+	return 0;
+}
+
+START_TEST(timer_drifts)
+{
+	run_child(drift);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("sim-settings");
+	TCase *tc = tcase_create("all");
+
+	tcase_set_timeout(tc, 30);
+	tcase_add_test(tc, devices);
+	tcase_add_test(tc, nonsense);
+	tcase_add_test(tc, peer_access);
+	tcase_add_test(tc, timer_drifts);
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
