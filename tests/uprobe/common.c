@@ -110,16 +110,18 @@ void calls_add(void *data, const struct gt_api_call *call)
 {
 	struct calls *calls = data;
 
-	calls->list = reallocarray(calls->list, calls->count + 1, sizeof(*call));
-	ck_assert_ptr_nonnull(calls->list);
+	if (calls->count == calls->room) {
+		calls->room = calls->room ? 2 * calls->room : 1024;
+		calls->list = reallocarray(calls->list, calls->room, sizeof(*call));
+		ck_assert_ptr_nonnull(calls->list);
+	}
 	calls->list[calls->count++] = *call;
 }
 
 void calls_clear(struct calls *calls)
 {
 	free(calls->list);
-	calls->list = NULL;
-	calls->count = 0;
+	*calls = (struct calls){ 0 };
 }
 
 const struct gt_api_call *calls_find(const struct calls *calls, const char *name, size_t nth)

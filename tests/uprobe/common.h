@@ -47,7 +47,7 @@ void child_end(struct child *child);
 
 struct calls {
 	struct gt_api_call *list;
-	size_t count;
+	size_t count, room;
 };
 
 void calls_add(void *calls, const struct gt_api_call *call);
