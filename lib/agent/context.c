@@ -72,6 +72,8 @@ static void announce(const struct gt_context *context)
 	gt_emit(GT_REC_CONTEXT, &record, sizeof(record));
 }
 
+static void stamp(struct gt_context *context);
+
 /* A launch may be what brings us here, in the middle of a stream capture, where allocating is forbidden unless relaxed. */
 static void set_up(struct gt_context *context)
 {
@@ -80,17 +82,20 @@ static void set_up(struct gt_context *context)
 	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 	gt_cu.cuCtxGetDevice(&context->device);
 	context->usable = set_up_device_arena(context) && set_up_host_arena(context);
-	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 	announce(context);
 	if (!context->usable) {
 		gt_note(4, "no memory for probes on device %d: its kernels run without them",
 			context->device);
+		gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 		return;
 	}
-	context->stamping = gt_session.flags & GT_CONFIG_STAMP;
 	/* Pairs with the reader's acquire. */
 	__atomic_store_n(&area_of(context)->device, context->device, __ATOMIC_RELAXED);
 	__atomic_store_n(&area_of(context)->state, GT_CONTEXT_LIVE, __ATOMIC_RELEASE);
+	context->stamping = gt_session.flags & GT_CONFIG_STAMP;
+	if (context->stamping)
+		stamp(context);
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 	gt_service_start();
 }
 
