@@ -29,6 +29,12 @@ struct CUgraph_st {
 	struct CUgraphNode_st **order;	/* so that each comes after what it depends on; when instantiated */
 };
 
+struct CUgraphExec_st {
+	struct CUgraph_st *graph;
+	uint64_t flags;
+	struct sim_op *last;		/* launches of one executable graph follow each other */
+};
+
 /* graph.c */
 CUresult sim_graph_new(struct CUgraph_st **ret_graph);
 /* A deep copy.  Its nodes' origins are the nodes of `from`. */
@@ -43,6 +49,10 @@ CUresult sim_graph_add_edge(CUgraphNode from, CUgraphNode to, const CUgraphEdgeD
 CUresult sim_graph_sort(struct CUgraph_st *graph, CUgraphNode *ret_bad);
 /* Number the nodes by their index. */
 void sim_graph_number(struct CUgraph_st *graph);
+
+/* graph-exec.c: sort a graph and those inside it, and number its kernels. */
+CUresult sim_graph_prepare(struct CUgraph_st *graph, CUgraphNode *ret_bad);
+CUresult sim_exec_check(CUgraphExec exec);
 
 /* node.c: handles from the caller. */
 CUresult sim_graph_check(CUgraph graph);
