@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs what comes out on the software device: how often each probe runs, with
+ * what arguments, and that the kernels still compute the same.
+ */
+#include <stdint.h>
+
+#include "sim/ptx.h"
+#include "tests/instrument/corpus.h"
+
+/*
+ * Adds 1, size, address and space to the four words at dev, and stores the
+ * first parameter of the kernel, if it gets them, in the fifth; kernel id and
+ * launch word in the sixth and seventh.
+ */
+static const char counting[] =
+	".func probe(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k,\n"
+	"\t.param .b64 p, .param .b64 a, .param .b32 s, .param .b32 c)\n{\n"
+	"\t.reg .b64 %d, %x, %p; .reg .b32 %w; .reg .pred %q;\n"
+	"\tld.param.b64 %d, [d]; ld.param.b64 %p, [p];\n"
+	"\tatom.global.add.u64 %x, [%d], 1;\n"
+	"\tld.param.b32 %w, [s]; cvt.u64.u32 %x, %w; atom.global.add.u64 %x, [%d+8], %x;\n"
+	"\tld.param.b64 %x, [a]; atom.global.add.u64 %x, [%d+16], %x;\n"
+	"\tld.param.b32 %w, [c]; cvt.u64.u32 %x, %w; atom.global.add.u64 %x, [%d+24], %x;\n"
+	"\tsetp.eq.u64 %q, %p, 0; @%q bra none;\n"
+	"\tld.u64 %x, [%p]; st.global.u64 [%d+32], %x;\n"
+	"none:\n"
+	"\tld.param.b32 %w, [k]; cvt.u64.u32 %x, %w; st.global.u64 [%d+40], %x;\n"
+	"\tld.param.b64 %x, [l]; st.global.u64 [%d+48], %x;\n"
+	"\tret;\n}\n";
+
+struct counters {
+	uint64_t calls, sizes, addresses, spaces, first_param, kernel, launch, pad;
+};
+
+static int check_all(void *data, uint64_t addr, uint64_t size, uint64_t *ret_base, uint64_t *ret_size)
+{
+	(void)data;
+	*ret_base = addr;
+	*ret_size = size;
+	return 0;
+}
+
+static void *allocate(void *data, size_t size)
+{
+	(void)data;
+	return aligned_alloc(256, (size + 511) & ~(size_t)255);
+}
+
+static void release(void *data, void *addr)
+{
+	(void)data;
+	free(addr);
+}
+
+static uint64_t timer(void *data)
+{
+	(void)data;
+	return 0;
+}
+
+static void print(void *data, const char *text, size_t length)
+{
+	(void)data;
+	(void)text;
+	(void)length;
+}
+
+static const struct sim_device device = {
+	.arch = 90, .sm_count = 4, .max_shared_per_block = 100 << 10, .check = check_all,
+	.alloc = allocate, .release = release, .globaltimer = timer, .print = print,
+};
+
+/* Loads the text and runs one kernel of it. */
+static void run(const char *text, const char *kernel, unsigned blocks, unsigned threads, const void *params)
+{
+	const struct sim_launch launch = {
+		.grid = { blocks, 1, 1 }, .block = { threads, 1, 1 }, .dynamic_shared = 4096,
+		.params = params,
+	};
+	struct sim_module *module = NULL;
+	struct sim_error error = { .text = "" };
+	struct sim_kernel *found;
+
+	ck_assert_msg(!sim_module_load(&device, text, strlen(text), &module, &error), "%s", error.text);
+	found = sim_module_find_kernel(module, kernel);
+	ck_assert_ptr_nonnull(found);
+	ck_assert_msg(!sim_kernel_run(found, &launch, &error), "%s", error.text);
+	sim_module_unload(module);
+}
+
+/* A kernel's parameters with the hidden one behind them. */
+struct block {
+	_Alignas(16) uint8_t bytes[256];
+	struct counters *counters;
+};
+
+static char *weave(const char *text, const struct gt_probe *probes, unsigned count)
+{
+	static const unsigned which[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	struct gt_ptx *ptx = parse(text);
+	struct gt_ptx_error error = { .text = "" };
+	unsigned kernels = gt_ptx_kernel_count(ptx), k;
+	struct gt_ptx_plan *plans = calloc(kernels + 1, sizeof(*plans));
+	size_t length;
+	char *out = NULL;
+
+	for (k = 0; k < kernels; k++)
+		plans[k] = (struct gt_ptx_plan){ 100 + k, which, count };
+	ck_assert_msg(!gt_ptx_instrument(ptx, counting, probes, count, plans, &out, &length, &error), "%s",
+		      error.text);
+	free(plans);
+	gt_ptx_free(ptx);
+	return out;
+}
+
+static void hide(const char *text, const char *kernel, uint64_t switches, struct block *block,
+		 struct counters *counters)
+{
+	struct gt_ptx *ptx = parse(text);
+	uint64_t hidden[3] = { 5 | switches << 48, (uint64_t)(uintptr_t)counters, 0 };
+	unsigned k;
+
+	for (k = 0; k < gt_ptx_kernel_count(ptx); k++)
+		if (!strcmp(gt_ptx_kernel(ptx, k)->name, kernel))
+			memcpy(block->bytes + gt_ptx_kernel(ptx, k)->hidden_offset, hidden, sizeof(hidden));
+	gt_ptx_free(ptx);
+}
+
+/* Runs a kernel of this text with one kind of probe and returns what was counted. */
+static struct counters count(const char *text, const char *kernel, const struct gt_probe *probe,
+			     uint64_t switches, unsigned blocks, unsigned threads, struct block *params)
+{
+	struct counters counters = { 0 };
+	char *out = weave(text, probe, 1);
+
+	hide(text, kernel, switches, params, &counters);
+	run(out, kernel, blocks, threads, params->bytes);
+	free(out);
+	return counters;
+}
+
+/* Pointer and number: the parameters of most kernels here. */
+static struct block pointer_and(const void *pointer, int n)
+{
+	struct block block = { .bytes = { 0 } };
+
+	memcpy(block.bytes, &pointer, sizeof(pointer));
+	memcpy(block.bytes + 8, &n, sizeof(n));
+	return block;
+}
+
+static const struct gt_probe entry = { GT_POINT_ENTRY, GT_PER_THREAD, 0, 0, "probe", "*", NULL };
+static const struct gt_probe leave = { GT_POINT_EXIT, GT_PER_THREAD, 0, 0, "probe", "*", NULL };
+
+static const struct {
+	const char *file, *kernel;
+	int n;
+} ways_out[] = {
+	{ "exits.ptx", "several", 70 },		/* returns in a loop, exit in a function and in the kernel */
+	{ "exits.debug.ptx", "several", 70 },
+	{ "exits.ptx", "predicated", 3 },
+	{ "exits.ptx", "predicated", 31 },
+	{ "exits.ptx", "predicated", 4 },
+	{ "exits.ptx", "falls_off", 0 },
+	{ "exits.ptx", "table", 0 },
+	{ "exits.ptx", "table", 1 },
+	{ "exits.ptx", "table", 6 },
+	{ "exits.lineinfo.ptx", "several", 9 },
+	{ "exits.ptx", "nothing", 0 },
+	{ "corner.ptx", "bare", 0 },
+	{ "corner.ptx", "empty", 0 },
+	{ "corner.ptx", "one_line", 0 },
+	{ "corner.ptx", "shadow", 0 },
+	{ "asm.ptx", "scopes", 0 },
+};
+
+/* Every thread enters once and leaves once, in whatever way, and computes what it did before. */
+START_TEST(entries_are_exits)
+{
+	const struct corpus_file *file = corpus;
+	int plain[256], probed[256], i;
+	struct block params;
+	struct counters counters;
+	char *text;
+
+	while (strcmp(file->name, ways_out[_i].file))
+		file++;
+	text = corpus_load(file);
+	for (i = 0; i < 256; i++)
+		plain[i] = probed[i] = i * 7 % 50;
+	params = pointer_and(plain, ways_out[_i].n);
+	run(text, ways_out[_i].kernel, 1, 75, params.bytes);
+	params = pointer_and(probed, ways_out[_i].n);
+	counters = count(text, ways_out[_i].kernel, &leave, 1, 1, 75, &params);
+	ck_assert_uint_eq(counters.calls, 75);
+	ck_assert_uint_eq(counters.launch, 5 | 1ull << 48);
+	ck_assert_mem_eq(plain, probed, sizeof(plain));
+	counters = count(text, ways_out[_i].kernel, &entry, 1, 3, 75, &params);
+	ck_assert_uint_eq(counters.calls, 3 * 75);
+	ck_assert_uint_ge(counters.kernel, 100);
+	/* Switched off, or another link on. */
+	counters = count(text, ways_out[_i].kernel, &leave, 0, 1, 75, &params);
+	ck_assert_uint_eq(counters.calls, 0);
+	counters = count(text, ways_out[_i].kernel, &leave, 0xfffe, 1, 75, &params);
+	ck_assert_uint_eq(counters.calls, 0);
+	free(text);
+}
+END_TEST
+
+static const struct {
+	uint32_t point, granularity;
+	unsigned calls, sizes;
+} elected[] = {
+	{ GT_POINT_ENTRY, GT_PER_WARP, 4 * 3, 0 },	/* 75 threads: three warps */
+	{ GT_POINT_EXIT, GT_PER_WARP, 4 * 3, 0 },
+	{ GT_POINT_ENTRY, GT_PER_BLOCK, 4, 0 },
+	{ GT_POINT_EXIT, GT_PER_BLOCK, 4, 0 },
+	{ GT_POINT_ENTRY, GT_PER_GROUP, 4 * 3, 4 * 75 },
+};
+
+START_TEST(one_elected_thread)
+{
+	char *text = corpus_load(&corpus[3]);	/* exits.ptx */
+	struct gt_probe probe = entry;
+	int memory[512] = { 0 };
+	struct block params = pointer_and(memory, 70);
+	struct counters counters;
+
+	probe.point = elected[_i].point;
+	probe.granularity = elected[_i].granularity;
+	counters = count(text, "several", &probe, 1, 4, 75, &params);
+	ck_assert_uint_eq(counters.calls, elected[_i].calls);
+	ck_assert_uint_eq(counters.sizes, elected[_i].sizes);
+	free(text);
+}
+END_TEST
+
+/* Threads leave in groups of any size; the sizes add up to all of them. */
+START_TEST(groups_add_up)
+{
+	char *text = corpus_load(&corpus[3]);
+	struct gt_probe probe = leave;
+	int memory[512], i;
+	struct block params = pointer_and(memory, 70);
+	struct counters counters;
+
+	for (i = 0; i < 512; i++)
+		memory[i] = i;
+	probe.granularity = GT_PER_GROUP;
+	counters = count(text, "several", &probe, 1, 4, 75, &params);
+	ck_assert_uint_eq(counters.sizes, 4 * 75);
+	ck_assert_uint_ge(counters.calls, 4 * 3);
+	ck_assert_uint_le(counters.calls, 4 * 75);
+	free(text);
+}
+END_TEST
+
+START_TEST(addresses)
+{
+	static const struct {
+		uint32_t point;
+		unsigned per_thread;
+	} points[] = { { GT_POINT_LOAD, 2 }, { GT_POINT_STORE, 1 }, { GT_POINT_ATOMIC, 0 } };
+	char *text = corpus_load(&corpus[_i]);	/* the three builds of vecadd */
+	float a[64], b[64], c[64];
+	uint64_t expected, sum = 4 * (63 * 64 / 2);
+	struct counters counters;
+	struct block params;
+	unsigned p;
+	int n = 64, i;
+
+	for (i = 0; i < 64; i++) {
+		a[i] = (float)i;
+		b[i] = 2;
+	}
+	for (p = 0; p < 3; p++) {
+		struct gt_probe probe = entry;
+		const void *pointers[3] = { a, b, c };
+
+		probe.point = points[p].point;
+		memset(c, 0, sizeof(c));
+		memset(&params, 0, sizeof(params));
+		memcpy(params.bytes, pointers, sizeof(pointers));
+		memcpy(params.bytes + 24, &n, sizeof(n));
+		/* 96 threads, of which 64 do something. */
+		counters = count(text, "vecadd", &probe, 1, 3, 32, &params);
+		expected = p == 0 ? 64 * ((uintptr_t)a + (uintptr_t)b) + 2 * sum :
+			   p == 1 ? 64 * (uintptr_t)c + sum : 0;
+		ck_assert_uint_eq(counters.calls, 64 * points[p].per_thread);
+		ck_assert_uint_eq(counters.sizes, 4 * 64 * points[p].per_thread);
+		ck_assert_uint_eq(counters.addresses, expected);
+		for (i = 0; i < 64; i++)
+			ck_assert(c[i] == (float)i + 2);
+	}
+	free(text);
+}
+END_TEST
+
+/* The parameters' address works in all ways: cvta.param, copied, and from a function. */
+START_TEST(parameters)
+{
+	static const char body[] =
+		".target sm_75\n.address_size 64\n"
+		".func f() { .reg .b64 %a; .shared .align 8 .b64 s; mov.u64 %a, s; st.shared.u32 [%a], 1; ret; }\n"
+		".visible .entry k(.param .u64 a, .param .u32 b) { call f; ret; }\n";
+	static const char *const versions[] = { ".version 8.0\n", ".version 7.0\n" };
+	static const uint32_t points[] = { GT_POINT_ENTRY, GT_POINT_EXIT, GT_POINT_STORE };
+	char text[512];
+	unsigned v, p;
+
+	for (v = 0; v < 2; v++) {
+		snprintf(text, sizeof(text), "%s%s", versions[v], body);
+		for (p = 0; p < 3; p++) {
+			struct gt_probe probe = entry;
+			struct block params = pointer_and((void *)(uintptr_t)0x123456789abcdef0, 4);
+			struct counters counters;
+
+			probe.point = points[p];
+			probe.flags = GT_PROBE_WANTS_PARAMS;
+			counters = count(text, "k", &probe, 1, 2, 33, &params);
+			ck_assert_uint_eq(counters.calls, 66);
+			ck_assert_uint_eq(counters.first_param, 0x123456789abcdef0);
+			ck_assert_uint_eq(counters.kernel, 100);
+		}
+	}
+}
+END_TEST
+
+#define LOOP(test, array) \
+	tcase_add_loop_test(tcase, test, 0, (int)(sizeof(array) / sizeof((array)[0])))
+
+int main(void)
+{
+	TCase *tcase = tcase_create("run");
+
+	LOOP(entries_are_exits, ways_out);
+	LOOP(one_elected_thread, elected);
+	tcase_add_test(tcase, groups_add_up);
+	tcase_add_loop_test(tcase, addresses, 0, 3);
+	tcase_add_test(tcase, parameters);
+	return run_case("run", tcase);
+}
