@@ -91,6 +91,8 @@ void tool_open(struct tool *tool)
 	struct gputrace_ctx_opts opts = { .size = sizeof(opts), .log = log_line, .log_data = tool,
 		.log_level = tool->quiet ? GPUTRACE_LOG_ERROR : GPUTRACE_LOG_WARNING };
 
+	/* The command writes to the same place: whole lines only. */
+	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	if (gputrace_ctx_new(&opts, &tool->ctx))
 		tool_fail(tool, "%s", gputrace_last_error());
 }

@@ -40,6 +40,7 @@ GPUTRACE_API uint64_t gputrace_event_get_gpu_end(const struct gputrace_event *ev
 GPUTRACE_API int gputrace_event_get_pid(const struct gputrace_event *event);
 GPUTRACE_API int gputrace_event_get_tid(const struct gputrace_event *event);
 GPUTRACE_API const char *gputrace_event_get_name(const struct gputrace_event *event);
+/* NOTE and PRINT: the text; FUNCTION: why no program is in it; API: what is odd about the call, else NULL. */
 GPUTRACE_API const char *gputrace_event_get_text(const struct gputrace_event *event);
 
 /*
@@ -58,7 +59,7 @@ GPUTRACE_API const uint32_t *gputrace_event_get_block(const struct gputrace_even
 GPUTRACE_API uint32_t gputrace_event_get_shared_bytes(const struct gputrace_event *event);
 /* API: the CUresult returned; LAUNCH likewise. */
 GPUTRACE_API int gputrace_event_get_result(const struct gputrace_event *event);
-/* API: the first integer arguments, at most 6, and how many of them mean something. */
+/* API: the arguments, at most 12, each widened from its type, and how many there are. */
 GPUTRACE_API const uint64_t *gputrace_event_get_args(const struct gputrace_event *event,
 						     unsigned *ret_count);
 /* API: names of these arguments as in the driver's documentation, `index` below the count; NULL past it. */

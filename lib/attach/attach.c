@@ -317,6 +317,8 @@ int gputrace_attach_api(struct gputrace_target *target, const struct gputrace_ap
 	r = gt_api_trace_open(&trace, &link->api);
 	if (r)
 		return give_up(link, r);
+	if (gt_api_trace_note(link->api))
+		gt_log(target->ctx, GPUTRACE_LOG_WARNING, "API calls: %s", gt_api_trace_note(link->api));
 	*ret_link = link;
 	return 0;
 }

@@ -85,6 +85,8 @@ static void free_link(struct gputrace_link *link)
 	}
 	free(link->probes);
 	free(link->text);
+	if (link->api)
+		gt_api_trace_close(link->api);
 	gputrace_object_unref(link->object);
 	free(link);
 }
@@ -96,11 +98,11 @@ int gputrace_link_detach(struct gputrace_link *link)
 	link->detached = true;
 	if (link->on_gpu && link->target)
 		gt_target_switch(link->target, link->bit, false);
+	/* Calls that were seen already can still be read. */
 	if (link->api)
-		gt_api_trace_close(link->api);
+		gt_api_trace_detach(link->api);
 	if (link->programs)
 		gt_kernel_programs_detach(link->programs);
-	link->api = NULL;
 	link->programs = NULL;
 	return 0;
 }

@@ -34,7 +34,9 @@ static void take_call(void *data, const struct gt_api_call *call)
 		queued->event.name = gt_api_name(call->function);
 		queued->event.api_function = (int)call->function;
 		queued->event.result = call->result;
-		queued->event.arg_count = count < 6 ? count : 6;
+		if (call->flags & GT_API_CALL_UNFINISHED)
+			queued->event.text = "it never returned";
+		queued->event.arg_count = count < GT_API_CALL_ARGS ? count : GT_API_CALL_ARGS;
 		memcpy(queued->event.args, call->args, sizeof(queued->event.args));
 	}
 	gt_reader_push(reader, queued);

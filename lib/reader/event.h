@@ -20,7 +20,7 @@ struct gputrace_event {
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;
 	int result;
-	uint64_t args[6];
+	uint64_t args[12];
 	unsigned arg_count;
 	int api_function;		/* for the names of its arguments */
 	const char *name;

@@ -247,12 +247,12 @@ static void watch_child(struct gputrace_target *target)
 }
 
 /* Which libcuda it will load: the one uprobes go to. */
-static void find_libcuda(struct gputrace_target *target)
+static void find_libcuda(struct gputrace_target *target, char *const *envp)
 {
 	if (target->software_device) {
 		if (asprintf(&target->libcuda, "%s/libcuda.so.1", sim_directory()) < 0)
 			target->libcuda = NULL;
-	} else if (gt_api_find_libcuda(&target->libcuda)) {
+	} else if (gt_api_find_libcuda_in(value_of(envp, "LD_LIBRARY_PATH"), &target->libcuda)) {
 		target->libcuda = NULL;
 	}
 }
@@ -282,7 +282,7 @@ int gt_spawn(struct gputrace_target *target, char *const argv[], const struct gp
 	}
 	if (!r) {
 		watch_child(target);
-		find_libcuda(target);
+		find_libcuda(target, envp);
 	}
 	for (int i = 0; i < 5; i++)
 		free(added[i]);

@@ -79,9 +79,9 @@ START_TEST(kernels_are_tied_to_launches)
 		ck_assert_uint_eq(kernel->grid[0], launch->grid[0]);
 		ck_assert_uint_eq(kernel->block[0], 256);
 		ck_assert_uint_le(kernel->time, kernel->end);
-		/* The error is what makes this hold, and it must be of use. */
+		/* The error is what makes this hold, and it must be of use (less so on a busy host without a GPU). */
 		ck_assert_uint_ge(kernel->time + kernel->error, launch->time);
-		ck_assert_uint_lt(kernel->error, 1000000);
+		ck_assert_uint_lt(kernel->error, real_device ? 10000 : 100000000);
 		streams |= kernel->stream == run.kernels[0].stream ? 1 : 2;
 	}
 	ck_assert_uint_eq(streams, 3);

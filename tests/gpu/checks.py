@@ -235,7 +235,7 @@ def order(lab, program, *args):
                f"nearest: start {least_start} ns after its call began, end {least_end} ns before the synchronise returned")
     expect(early == 0 and late == 0, numbers)
     # A bound that says nothing holds always.
-    expect(worst <= (10_000 if lab.device == "gpu" else 1_000_000), numbers)
+    expect(worst <= (10_000 if lab.device == "gpu" else 100_000_000), numbers)
     return numbers
 
 
@@ -266,7 +266,9 @@ def spin(lab):
         length = kernel["end"] - kernel["start"]
         # What it measured itself is the truth; on a busy host a software device overshoots what was asked.
         off = length - own
-        expect(abs(off) <= 1000 + own // 100, f"{length} ns for a kernel of {own} ns")
+        # A thread of the software device may have to wait for a core between its probes and its loop.
+        expect(off >= -1000 and (lab.device == "sim" or off <= 1000 + own // 100),
+               f"{length} ns for a kernel of {own} ns")
         expect(own >= asked, f"the program says {own} ns for {asked}")
         if lab.device == "gpu":
             expect(abs(length - asked) <= 1000 + asked // 100, f"{length} ns where {asked} were asked for")

@@ -42,8 +42,9 @@ for tool in "./gputrace-record --no-api" "./gputrace-run examples/bpf/threads.bp
 	expect 125 "did not use CUDA" $tool -- true
 	expect 7 "did not use CUDA" $tool -- sh -c 'exit 7'
 	expect 137 "did not use CUDA" $tool -- sh -c 'kill -9 $$'
-	expect 125 "the agent" $tool --agent=/nonexistent.so -- true
+	GPUTRACE_AGENT=/nonexistent.so expect 125 "the agent" $tool -- true
 done
+expect 125 "the agent" ./gputrace-record --agent=/nonexistent.so -- true
 expect 125 "/nonexistent/trace.json" ./gputrace-record --no-api -o /nonexistent/trace.json -- true
 expect 125 "/dev/full" ./gputrace-record --no-api -o /dev/full -- true
 
