@@ -175,6 +175,8 @@ static void parse_number(struct ptx_ctx *ctx, struct ptx_operand *opd)
 		ptx_next(ctx);
 		return;
 	}
+	if (ctx->tok.kind != TOK_INT && (ctx->tok.kind != TOK_PUNCT || !strchr("(-+~", ctx->tok.punct)))
+		ptx_syntax(ctx, ctx->tok.line, "expected an operand or ';'");
 	opd->kind = OPD_INT;
 	opd->value = ptx_parse_const(ctx);
 }
