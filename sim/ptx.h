@@ -46,6 +46,7 @@ struct sim_device {
 	unsigned max_shared_per_block;	/* bytes, static + dynamic */
 	/*
 	 * Is [addr, addr + size) memory that kernels of this device may touch?
+	 * 0 if it is, -1 if not.
 	 * Must be safe to call from several threads.  On success sets
 	 * *ret_base and *ret_size to the whole range, so that the machine can
 	 * remember it for the rest of the launch.
