@@ -34,8 +34,12 @@ struct gt_api_trace {
 	struct gt_uprobe_site *sites;
 	unsigned site_count, missing;
 	const char *note;
-	void (*fn)(void *data, const struct gt_api_call *call);	/* while consuming */
+	uint64_t ring_bytes;
+	/* While consuming: */
+	void (*fn)(void *data, const struct gt_api_call *call);
 	void *data;
+	int taken;
+	int64_t budget;		/* bytes to take before the others get their turn */
 };
 
 static int failed(int error, struct gt_bpf_log *log)
@@ -336,6 +340,7 @@ int gt_api_trace_open(const struct gt_api_trace_opts *opts, struct gt_api_trace 
 	trace = calloc(1, sizeof(*trace));
 	if (!trace)
 		return gt_error(-ENOMEM, "no memory to watch the driver's calls");
+	trace->ring_bytes = opts->ring_bytes;
 	r = find_sites(trace, opts);
 	if (r == 0)
 		r = start_somehow(trace, opts);
@@ -379,6 +384,9 @@ static uint64_t widen(uint64_t value, char type)
 	}
 }
 
+/* What a record takes up in the ring. */
+#define RECORD_BYTES(size) (((int64_t)(size) + BPF_RINGBUF_HDR_SZ + 7) & ~7ll)
+
 static int take_record(void *data, void *bytes, size_t size)
 {
 	const size_t head = offsetof(struct gt_api_record, args);
@@ -402,7 +410,9 @@ static int take_record(void *data, void *bytes, size_t size)
 	for (unsigned i = 0; i < record.arg_count && i < GT_API_ARGS_MAX; i++)
 		call.args[i] = widen(record.args[i], gt_api_arg_type(call.function, i));
 	trace->fn(trace->data, &call);
-	return 0;
+	trace->taken++;
+	trace->budget -= RECORD_BYTES(size);
+	return trace->budget > 0 ? 0 : -ECANCELED;
 }
 
 int gt_api_trace_fd(const struct gt_api_trace *trace)
@@ -413,9 +423,15 @@ int gt_api_trace_fd(const struct gt_api_trace *trace)
 int gt_api_trace_consume(struct gt_api_trace *trace,
 			 void (*fn)(void *data, const struct gt_api_call *call), void *data)
 {
+	int r;
+
 	trace->fn = fn;
 	trace->data = data;
-	return ring_buffer__consume(trace->ring);
+	trace->taken = 0;
+	/* All that is there now, but no endless race with those who add to it. */
+	trace->budget = trace->ring_bytes;
+	r = ring_buffer__consume(trace->ring);
+	return r < 0 && r != -ECANCELED ? r : trace->taken;
 }
 
 uint64_t gt_api_trace_lost(const struct gt_api_trace *trace)

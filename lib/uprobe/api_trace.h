@@ -52,7 +52,8 @@ int gt_api_trace_fd(const struct gt_api_trace *trace);
 /*
  * Hand over the calls that have ended, in the order of their ends (exactly so for
  * each thread; two threads that end at the same moment may come either way
- * round); returns how many, or -errno.
+ * round); returns how many, or -errno.  All that waits is handed over, and no more
+ * than the ring holds, should calls come faster than fn takes them.
  */
 int gt_api_trace_consume(struct gt_api_trace *trace,
 			 void (*fn)(void *data, const struct gt_api_call *call), void *data);
