@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fill an object from its file.  libbpf reads the map definitions and checks the
- * file as a whole; programs are taken from the ELF sections, since libbpf resolves
- * references only when it loads them into the operating system's kernel.
+ * Fill an object from its file: maps as BTF describes them, global variables and
+ * programs from the ELF sections.
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <gputrace/object.h>
 
 #include "lib/object/elf-file.h"
+#include "lib/object/map-definition.h"
 #include "lib/object/map-type.h"
 #include "lib/object/object.h"
 #include "lib/object/resolve.h"
@@ -30,93 +29,37 @@ struct loader {
 	struct gt_resolver resolver;
 };
 
-/* libbpf's complaints, to be part of ours.  Its print function is one for the process. */
-static pthread_mutex_t print_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local char complaint[256];
-
-static int keep_complaint(enum libbpf_print_level level, const char *format, va_list args)
+static int note_kind(struct loader *loader, bool is_bpftime)
 {
-	char *end;
+	bool *more = realloc(loader->is_bpftime, (loader->object->map_count + 1) * sizeof(*more));
 
-	if (level != LIBBPF_WARN || *complaint)
-		return 0;
-	vsnprintf(complaint, sizeof(complaint), format, args);
-	end = strchr(complaint, '\n');
-	if (end)
-		*end = '\0';
-	return 0;
-}
-
-static int libbpf_open(const struct gputrace_object *object, struct bpf_object **ret_bpf)
-{
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "gputrace");
-	libbpf_print_fn_t before;
-	struct bpf_object *bpf;
-	const char *text;
-	int error;
-
-	*complaint = '\0';
-	pthread_mutex_lock(&print_lock);
-	before = libbpf_set_print(keep_complaint);
-	errno = 0;
-	bpf = bpf_object__open_mem(object->data, object->data_size, &opts);
-	error = errno;
-	libbpf_set_print(before);
-	pthread_mutex_unlock(&print_lock);
-	if (bpf) {
-		*ret_bpf = bpf;
-		return 0;
-	}
-	text = strncmp(complaint, "libbpf: ", 8) ? complaint : complaint + 8;
-	if (error == ENOMEM || error == ENOTSUP)
-		return gt_error(-error, "%s: %s", object->name, *text ? text : strerror(error));
-	return gt_error(-ENOEXEC, "%s is not a usable BPF object: %s", object->name,
-			*text ? text : "libbpf cannot read it");
-}
-
-static int add_declared_map(struct loader *loader, const struct bpf_map *bpf)
-{
-	struct gt_map_desc desc = {
-		.name = bpf_map__name(bpf),
-		.type = bpf_map__type(bpf),
-		.key_size = bpf_map__key_size(bpf),
-		.value_size = bpf_map__value_size(bpf),
-		.max_entries = bpf_map__max_entries(bpf),
-		.flags = bpf_map__map_flags(bpf),
-	};
-	uint64_t extra = bpf_map__map_extra(bpf);
-	struct gputrace_map *map;
-	bool *more;
-	int r;
-
-	more = realloc(loader->is_bpftime, (loader->object->map_count + 1) * sizeof(*more));
 	if (!more)
-		return gt_error(-ENOMEM, "out of memory for map %s", desc.name);
+		return gt_error(-ENOMEM, "out of memory for %s", loader->object->name);
 	loader->is_bpftime = more;
-	more[loader->object->map_count] = gt_map_type_is_bpftime(desc.type);
-	r = gt_object_add_map(loader->object, &desc, extra > UINT32_MAX ? UINT32_MAX : (uint32_t)extra,
-			      NULL, 0, &map);
-	return r;
+	more[loader->object->map_count] = is_bpftime;
+	return 0;
 }
 
 static int add_declared_maps(struct loader *loader)
 {
-	struct bpf_object *bpf;
-	struct bpf_map *map;
+	struct gputrace_object *object = loader->object;
+	unsigned count = gt_map_definition_count(object->btf), i;
+	struct gt_map_definition definition;
+	struct gputrace_map *map;
 	int r;
 
-	r = libbpf_open(loader->object, &bpf);
-	if (r < 0)
-		return r;
-	bpf_object__for_each_map(map, bpf) {
-		if (bpf_map__is_internal(map))
-			continue;
-		r = add_declared_map(loader, map);
+	if (!count && gt_elf_find_section(&loader->file, ".maps"))
+		return gt_error(-ENOEXEC, "%s: its maps are not described: compile it with -g", object->name);
+	for (i = 0; i < count; i++) {
+		r = gt_map_definition_read(object->btf, i, object->name, &definition);
+		if (r >= 0)
+			r = note_kind(loader, gt_map_type_is_bpftime(definition.desc.type));
+		if (r >= 0)
+			r = gt_object_add_map(object, &definition.desc, definition.extra, NULL, 0, &map);
 		if (r < 0)
-			break;
+			return r;
 	}
-	bpf_object__close(bpf);
-	return r;
+	return 0;
 }
 
 static bool has_prefix(const char *name, const char *prefix)
@@ -139,17 +82,14 @@ static int add_data_map(struct loader *loader, unsigned index)
 		.read_only = has_prefix(section->name, ".rodata"),
 	};
 	struct gputrace_map *map;
-	bool *more;
 	int r;
 
 	if (section->size > GT_MAP_MAX_BYTES)
 		return gt_error(-ENOEXEC, "%s: section %s is too large", loader->object->name,
 				section->name);
-	more = realloc(loader->is_bpftime, (loader->object->map_count + 1) * sizeof(*more));
-	if (!more)
-		return gt_error(-ENOMEM, "out of memory for section %s", section->name);
-	loader->is_bpftime = more;
-	more[loader->object->map_count] = false;
+	r = note_kind(loader, false);
+	if (r < 0)
+		return r;
 	r = gt_object_add_map(loader->object, &desc, 0, section->data,
 			      section->data ? section->size : 0, &map);
 	if (r < 0)
@@ -249,13 +189,38 @@ static int add_programs(struct loader *loader)
 	return r;
 }
 
-static void read_btf(struct loader *loader)
+static int print_nothing(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return 0;
+}
+
+/* libbpf would print what it dislikes; its print function is one for the process. */
+static struct btf *parse_btf(const void *data, uint32_t size)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	libbpf_print_fn_t before;
+	struct btf *btf;
+
+	pthread_mutex_lock(&lock);
+	before = libbpf_set_print(print_nothing);
+	btf = btf__new(data, size);
+	libbpf_set_print(before);
+	pthread_mutex_unlock(&lock);
+	return btf;
+}
+
+static int read_btf(struct loader *loader)
 {
 	unsigned index = gt_elf_find_section(&loader->file, ".BTF");
 	const struct gt_elf_section *section = &loader->file.sections[index];
 
-	if (index && section->data && section->size <= UINT32_MAX)
-		loader->object->btf = btf__new(section->data, (uint32_t)section->size);
+	if (!index || !section->data || section->size > UINT32_MAX)
+		return 0;
+	loader->object->btf = parse_btf(section->data, (uint32_t)section->size);
+	if (!loader->object->btf)
+		return gt_error(-ENOEXEC, "%s is damaged: section .BTF makes no sense", loader->object->name);
+	return 0;
 }
 
 int gt_object_load_file(struct gputrace_object *object)
@@ -266,11 +231,12 @@ int gt_object_load_file(struct gputrace_object *object)
 	r = gt_elf_open(object->data, object->data_size, object->name, &loader.file);
 	if (r < 0)
 		return r;
-	r = add_declared_maps(&loader);
+	r = read_btf(&loader);
+	if (r >= 0)
+		r = add_declared_maps(&loader);
 	if (r >= 0)
 		r = add_data_maps(&loader);
 	if (r >= 0) {
-		read_btf(&loader);
 		loader.resolver = (struct gt_resolver){
 			.file = &loader.file,
 			.btf = object->btf,
