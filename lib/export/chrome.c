@@ -204,7 +204,7 @@ static struct json_object *call_slice(const struct gputrace_event *event)
 	int error;
 
 	error = set_arg(object, "result", json_object_new_int(event->result));
-	for (unsigned i = 0; i < event->arg_count && i < 6 && !error; i++) {
+	for (unsigned i = 0; i < event->arg_count && !error; i++) {
 		name = gputrace_event_get_arg_name(event, i);
 		if (name)
 			error = set_arg(object, name, json_object_new_uint64(event->args[i]));

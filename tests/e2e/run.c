@@ -107,11 +107,13 @@ static void follow(struct run *run, struct gputrace_reader *reader, struct gputr
 	while ((r = gputrace_reader_wait(reader, 20000)) == 1) {
 		while ((event = gputrace_reader_next(reader))) {
 			uint64_t end = gputrace_event_get_end(event);
+			uint64_t error = gputrace_event_get_time_error(event);
 			const char *name = gputrace_event_get_name(event);
 
-			/* A GPU's time may move within its error between two looks. */
-			run->disorder += end + 1000 + gputrace_event_get_time_error(event) < last;
-			last = end > last ? end : last;
+			/* Certainly out of order: earlier than another even at the ends of both errors. */
+			run->disorder += end + error < last;
+			if (error < end && end - error > last)
+				last = end - error;
 			take(run, event);
 			if (run->watch)
 				run->watch(run, event);
