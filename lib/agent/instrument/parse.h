@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parser's state, shared by its module level (parse.c) and bodies (body.c). */
+/* The parser's state, shared by its module level (parse.c), declarations (declare.c) and bodies (body.c). */
 #ifndef GT_INSTRUMENT_PARSE_H
 #define GT_INSTRUMENT_PARSE_H
 
@@ -26,9 +26,13 @@ struct ptx_parser {
 /* All of these leave the first token after what they read as the current one. */
 int gt_parse_next(struct ptx_parser *p);
 int gt_parse_skip(struct ptx_parser *p);	/* past the ';' that ends the statement */
+int gt_parse_skip_group(struct ptx_parser *p);	/* from an opening bracket past its closing one */
+int gt_parse_count(struct ptx_parser *p, uint32_t *ret_value);
 int gt_parse_loc(struct ptx_parser *p);
 int gt_parse_file(struct ptx_parser *p);
-int gt_parse_declaration(struct ptx_parser *p);
+int gt_parse_declaration(struct ptx_parser *p);	/* past its ';' */
+/* "( .param ..., ... )": the names become known, a kernel's layout too; *ret_end: place of the ')'. */
+int gt_parse_params(struct ptx_parser *p, int of_kernel, uint32_t *ret_count, uint32_t *ret_end);
 int gt_parse_body(struct ptx_parser *p, struct ptx_function *function);	/* from '{' past '}' */
 
 int gt_parse_is_declaration(const struct ptx_parser *p);
