@@ -216,7 +216,7 @@ int main(void)
 	Suite *suite = suite_create("sim-settings");
 	TCase *tc = tcase_create("all");
 
-	tcase_set_timeout(tc, 30);
+	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, devices);
 	tcase_add_test(tc, nonsense);
 	tcase_add_test(tc, peer_access);
