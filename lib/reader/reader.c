@@ -80,10 +80,11 @@ static void announce(struct gputrace_reader *reader, struct gt_process *process,
 static unsigned collect(struct gputrace_reader *reader)
 {
 	struct gputrace_target *target = reader->target;
+	uint64_t now = gt_reader_now();
 	unsigned count = 0;
 
 	gputrace_target_dispatch(target);
-	gt_target_update_clocks(target, gt_reader_now());
+	gt_target_update_clocks(target, now);
 	for (struct gt_process *process = target->processes; process; process = process->next) {
 		bool live = process->socket >= 0;
 		unsigned n;
@@ -100,7 +101,9 @@ static unsigned collect(struct gputrace_reader *reader)
 		}
 		count += n;
 	}
-	return count + gt_reader_drain_api(reader);
+	count += gt_reader_drain_api(reader);
+	reader->collected = now;
+	return count;
 }
 
 int gputrace_reader_new(struct gputrace_target *target, const struct gputrace_reader_opts *opts,
@@ -169,7 +172,11 @@ static bool is_due(const struct gputrace_reader *reader)
 {
 	const struct gt_queued *first = gt_queue_first(&reader->queue);
 
-	return first && (reader->ended || first->event.end + reader->window_ns <= gt_reader_now());
+	/*
+	 * Measured from the last look at the rings, not from now: what an event is
+	 * tied to may have been written since.
+	 */
+	return first && (reader->ended || first->event.end + reader->window_ns <= reader->collected);
 }
 
 static void look(struct gputrace_reader *reader)

@@ -18,6 +18,7 @@ struct gputrace_reader {
 	struct gt_queue queue;
 	struct gt_queued *current;	/* what gputrace_reader_next() gave last */
 	uint64_t lost, api_lost;
+	uint64_t collected;		/* CLOCK_MONOTONIC ns: all that was written before has been taken in */
 	bool ended;			/* nothing more will come */
 	bool out_of_memory;		/* said once */
 	uint8_t payload[GT_RECORD_MAX_PAYLOAD];

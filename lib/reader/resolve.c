@@ -25,7 +25,9 @@ static void resolve_launch(struct gputrace_event *event, const struct gt_process
 	const struct gt_rec_launch *launch = gt_launches_find(process->launches, event->launch_id);
 
 	if (launch) {
-		event->kernel_id = launch->kernel;
+		/* A kernel's own record says which it was. */
+		if (event->type != GPUTRACE_EVENT_KERNEL)
+			event->kernel_id = launch->kernel;
 		event->context = launch->context;
 		event->stream = launch->stream;
 		event->shared_bytes = launch->shared_bytes;
