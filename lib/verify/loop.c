@@ -28,11 +28,10 @@ static int close_here(struct gt_verifier *v, struct gt_run *run, struct gt_path 
 	return 1;
 }
 
-int gt_close_loop(struct gt_verifier *v, struct gt_run *run, struct gt_path *path)
+int gt_close_loop(struct gt_verifier *v, struct gt_run *run, struct gt_path *path, unsigned *ret_rounds)
 {
 	struct gt_node *latest = NULL;
 	struct gt_state *wide;
-	unsigned rounds = 0;
 
 	for (struct gt_node *node = v->nodes[path->state->insn]; node; node = node->next) {
 		if (node->run != run->id || !node->branches)
@@ -41,9 +40,9 @@ int gt_close_loop(struct gt_verifier *v, struct gt_run *run, struct gt_path *pat
 			return close_here(v, run, path);
 		if (!latest)
 			latest = node;
-		rounds++;
 	}
-	if (rounds < ROUNDS_BEFORE_WIDENING || latest->state->ref_count != path->state->ref_count)
+	*ret_rounds = latest ? latest->rounds + 1 : 0;
+	if (*ret_rounds < ROUNDS_BEFORE_WIDENING || latest->state->ref_count != path->state->ref_count)
 		return 0;
 	wide = gt_state_copy(latest->state);
 	if (!wide)

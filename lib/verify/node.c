@@ -219,7 +219,7 @@ static int find_cover(struct gt_verifier *v, struct gt_run *run, struct gt_path 
 			gt_path_end(v, run, path, node->longest);
 			return 1;
 		}
-		if (adding && !v->widening)
+		if (adding)
 			miss(v, run, node);
 	}
 	return 0;
@@ -227,13 +227,14 @@ static int find_cover(struct gt_verifier *v, struct gt_run *run, struct gt_path 
 
 int gt_checkpoint(struct gt_verifier *v, struct gt_run *run, struct gt_path *path)
 {
+	unsigned rounds = 0;
 	bool adding = (path->steps >= STEPS_BETWEEN || path->jumps >= 2) && v->node_bytes < NODE_BYTES_MAX;
 	struct gt_node *node;
 	int r;
 
 	drop_lone_ids(path->state);
 	if (v->widening && (v->flags[path->state->insn] & GT_INSN_BACK) && path->state->frame_count == 1) {
-		r = gt_close_loop(v, run, path);
+		r = gt_close_loop(v, run, path, &rounds);
 		if (r)
 			return r;
 		adding = true;
@@ -248,6 +249,7 @@ int gt_checkpoint(struct gt_verifier *v, struct gt_run *run, struct gt_path *pat
 		return -ENOMEM;
 	node->parent = path->parent;
 	node->distance = path->steps;
+	node->rounds = rounds;
 	node->listed = 1;
 	node->next = v->nodes[path->state->insn];
 	v->nodes[path->state->insn] = node;

@@ -37,6 +37,7 @@ struct gt_node {
 	uint64_t distance;	/* instructions from the parent */
 	uint64_t longest;	/* instructions from here to an end, at most */
 	uint8_t listed;		/* found at its instruction */
+	uint32_t rounds;	/* of a loop not proved to end, so far on this path */
 	uint32_t hits, misses;	/* paths that it covered, and did not */
 	struct gt_node *older, *newer;	/* all of its exploration */
 	struct gt_origin precise;	/* values that have to be covered as numbers, as origin bits */
@@ -79,9 +80,10 @@ int gt_verify_explore(struct gt_verifier *v, uint64_t *ret_max_steps);
 
 /*
  * loop.c: at a place that is jumped back to, when loops may be ended by a
- * countdown: 1 when the path has closed a loop and ended, 0 to go on.
+ * countdown: 1 when the path has closed a loop and ended, 0 to go on, with
+ * the times it has been here.
  */
-int gt_close_loop(struct gt_verifier *v, struct gt_run *run, struct gt_path *path);
+int gt_close_loop(struct gt_verifier *v, struct gt_run *run, struct gt_path *path, unsigned *ret_rounds);
 
 /* simt.c: warp-wide helpers only where the warp is together; needs the facts. */
 int gt_verify_simt(struct gt_verifier *v);

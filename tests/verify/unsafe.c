@@ -168,6 +168,20 @@ const struct refused refused[] = {
 	  7, "reaches the stack on one path and a map value on another" },
 	{ "unaligned atomic", PROG(LD_VALUE(R1, MAP_DATA, 4), MOV(R2, 1), ATOMIC(DW, BPF_ADD, R1, 0, R2), MOV(R0, 0), EXIT), 3, "not aligned" },
 
+	/* ---- what one way through proves does not hold on another ---- */
+	{ "bound that differs by the way", PROG(LDX(W, R6, R1, 8), LDX(W, R7, R1, 32), MOV(R8, 4096), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), JIF(BPF_JEQ, R7, 0, 1), MOV(R8, 8),
+		JIFR(BPF_JGE, R6, R8, 4), LD_VALUE(R1, MAP_DATA, 0), ADDR(R1, R6), LDX(B, R0, R1, 0), MOV(R0, 0), EXIT), 13, "may be outside the map value of 32 bytes" },
+	{ "bound of a copy that differs by the way", PROG(LDX(W, R6, R1, 8), LDX(W, R7, R1, 32), MOV(R8, 4096), MOVR(R2, R6), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), JIF(BPF_JEQ, R7, 0, 1), MOV(R8, 8),
+		JIFR(BPF_JGE, R6, R8, 4), LD_VALUE(R1, MAP_DATA, 0), ADDR(R1, R2), LDX(B, R0, R1, 0), MOV(R0, 0), EXIT), 13, "may be outside the map value of 32 bytes" },
+	{ "a copy on one way only", PROG(LDX(W, R6, R1, 8), LDX(W, R7, R1, 32), LDX(W, R2, R1, 36), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), JIF(BPF_JEQ, R7, 0, 1), MOVR(R2, R6),
+		JIF(BPF_JGT, R6, 31, 4), LD_VALUE(R1, MAP_DATA, 0), ADDR(R1, R2), LDX(B, R0, R1, 0), MOV(R0, 0), EXIT), 13, "may be outside the map value of 32 bytes" },
+	{ "saved index that differs by the way", PROG(LDX(W, R7, R1, 32), ST(DW, R10, -8, 40), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), JIF(BPF_JEQ, R7, 0, 1), ST(DW, R10, -8, 8),
+		LDX(DW, R6, R10, -8), LD_VALUE(R1, MAP_DATA, 0), ADDR(R1, R6), LDX(B, R0, R1, 0), MOV(R0, 0), EXIT), 13, "40 are outside the map value of 32 bytes" },
+	{ "pointer on one way, number on the other", PROG(LDX(W, R7, R1, 32), MOV(R6, 0), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), JIF(BPF_JEQ, R7, 0, 2), LD_VALUE(R6, MAP_DATA, 0),
+		LDX(B, R0, R6, 0), EXIT), 10, "r6 is a number, not a pointer" },
+	{ "loop count that differs by the way", PROG(LDX(W, R7, R1, 32), MOV(R6, 100000000), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), JIF(BPF_JEQ, R7, 0, 1), MOV(R6, 8),
+		ADD(R6, -1), JIF(BPF_JNE, R6, 0, -2), EXIT), -1, "not proved to end" },
+
 	/* ---- ring records ---- */
 	{ "record never submitted", PROG(LD_MAP(R1, MAP_RING), MOV(R2, 8), MOV(R3, 0), CALL(RESERVE), MOV(R0, 0), EXIT), 6, "the record reserved at insn 4 is still held" },
 	{ "record lost on one path", PROG(MOVR(R7, R1), LD_MAP(R1, MAP_RING), MOV(R2, 8), MOV(R3, 0), CALL(RESERVE), NULL_EXIT, LDX(W, R2, R7, 8), JIF(BPF_JEQ, R2, 3, 3),
