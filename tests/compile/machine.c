@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/compile/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/compile/compile.h"
+#include "lib/object/object.h"
+#include "sim/ptx.h"
+
+#define RING0_BYTES 65536u
+
+static uint64_t take(uint64_t *used, uint64_t bytes, uint64_t room)
+{
+	uint64_t offset = *used;
+
+	*used += (bytes + 255) / 256 * 256;
+	ck_assert_uint_le(*used, room);
+	return offset;
+}
+
+static void start_ring(struct machine *machine, unsigned index, uint64_t bytes)
+{
+	machine_ctl(machine, index)->credits = (int64_t)bytes;
+}
+
+static void place_map(struct machine *machine, struct gputrace_map *map)
+{
+	struct gt_map_place place = {};
+	bool on_host = gt_map_arena(map) == GT_ARENA_HOST;
+	unsigned index;
+
+	if (on_host)
+		place.offset = take(&machine->host_used, gt_map_bytes(map), MACHINE_HOST_BYTES);
+	else
+		place.offset = take(&machine->dev_used, gt_map_bytes(map), MACHINE_DEV_BYTES);
+	if (gt_map_is_ring(map)) {
+		place.source = (uint16_t)machine->rings;
+		place.ctl = machine->rings * sizeof(struct gt_ring_ctl);
+		place.tail = machine->rings * sizeof(uint64_t);
+		start_ring(machine, machine->rings++, gt_map_bytes(map));
+	}
+	gt_map_set_place(map, &place);
+	gt_map_write_initial(map, (on_host ? machine->host : machine->dev) + place.offset);
+	ck_assert_int_eq(gt_map_add_instance(map, (on_host ? machine->host : machine->dev) + place.offset, NULL,
+					     NULL, &index), 0);
+}
+
+struct machine *machine_new(void)
+{
+	struct machine *machine = calloc(1, sizeof(*machine));
+	struct gputrace_map *map = NULL;
+
+	ck_assert_ptr_nonnull(machine);
+	machine->object = open_probes();
+	machine->dev = aligned_alloc(256, MACHINE_DEV_BYTES);
+	machine->host = aligned_alloc(256, MACHINE_HOST_BYTES);
+	ck_assert(machine->dev && machine->host);
+	memset(machine->dev, 0, MACHINE_DEV_BYTES);
+	memset(machine->host, 0, MACHINE_HOST_BYTES);
+	machine->dev_used = sizeof(struct gt_dev_arena);
+	machine->host_used = 4096 + RING0_BYTES;
+	machine->rings = 1;
+	start_ring(machine, 0, RING0_BYTES);
+	while ((map = gputrace_object_next_map(machine->object, map)))
+		place_map(machine, map);
+	machine->slots = take(&machine->dev_used, GT_SLOTS * sizeof(struct gt_slot), MACHINE_DEV_BYTES);
+	machine->out = open_memstream(&machine->text, &machine->text_size);
+	fputs(".version 7.0\n.target sm_75\n.address_size 64\n", machine->out);
+	return machine;
+}
+
+void machine_free(struct machine *machine)
+{
+	fclose(machine->out);
+	free(machine->text);
+	free(machine->dev);
+	free(machine->host);
+	gputrace_object_unref(machine->object);
+	free(machine);
+}
+
+static void write_call(FILE *out, const char *function, const char *size)
+{
+	fprintf(out,
+		"\t{\n"
+		"\t.param .b64 p0, p1, p2, p4, p5;\n"
+		"\t.param .b32 p3, p6, p7;\n"
+		"\tst.param.b64 [p0], %%launch;\n"
+		"\tst.param.b64 [p1], %%dev;\n"
+		"\tst.param.b64 [p2], %%host;\n"
+		"\tst.param.b32 [p3], 77;\n"
+		"\tst.param.b64 [p4], 0;\n"
+		"\tst.param.b64 [p5], 0;\n"
+		"\tst.param.b32 [p6], %s;\n"
+		"\tst.param.b32 [p7], 0;\n"
+		"\tcall %s, (p0, p1, p2, p3, p4, p5, p6, p7);\n"
+		"\t}\n",
+		size, function);
+}
+
+static void begin_kernel(FILE *out, const char *name)
+{
+	fprintf(out,
+		".visible .entry %s(.param .b64 launch, .param .b64 dev, .param .b64 host)\n"
+		"{\n"
+		"\t.reg .b64 %%launch, %%dev, %%host;\n"
+		"\t.reg .b32 %%t, %%u, %%n;\n"
+		"\t.reg .pred %%p, %%q;\n"
+		"\tld.param.b64 %%launch, [launch];\n"
+		"\tld.param.b64 %%dev, [dev];\n"
+		"\tld.param.b64 %%host, [host];\n", name);
+}
+
+void machine_add(struct machine *machine, const char *program)
+{
+	static unsigned number;
+	const struct gt_link_env env = { .ring0_data = 4096, .ring0_size = RING0_BYTES };
+	struct gputrace_image *image = compile_probe(machine->object, program, true);
+	char *text, *function;
+
+	ck_assert_msg(gt_image_link(image, number++, &env, &text, &function) == 0, "%s", gputrace_last_error());
+	fputs(text, machine->out);
+	begin_kernel(machine->out, program);
+	write_call(machine->out, function, "0");
+	fputs("\tret;\n}\n", machine->out);
+	free(text);
+	free(function);
+	gputrace_image_unref(image);
+}
+
+static void write_exit(FILE *out, const char *label)
+{
+	fprintf(out,
+		"\tactivemask.b32 %%t;\n"
+		"\tpopc.b32 %%n, %%t;\n"
+		"\tmov.u32 %%u, %%lanemask_lt;\n"
+		"\tand.b32 %%t, %%t, %%u;\n"
+		"\tsetp.ne.u32 %%p, %%t, 0;\n"
+		"\t@%%p bra %s;\n", label);
+	write_call(out, "__gt_timeline_exit", "%n");
+	fprintf(out, "%s:\n\tret;\n", label);
+}
+
+void machine_add_timed(struct machine *machine, unsigned early)
+{
+	char *text = gt_timeline_link(machine->slots, 4096, RING0_BYTES);
+	FILE *out = machine->out;
+
+	ck_assert_ptr_nonnull(text);
+	fputs(text, out);
+	free(text);
+	begin_kernel(out, "timed");
+	fputs("\tmov.u32 %t, %tid.x;\n"
+	      "\tsetp.ne.u32 %p, %t, 0;\n"
+	      "\t@%p bra ENTERED;\n", out);
+	write_call(out, "__gt_timeline_entry", "0");
+	fprintf(out,
+		"ENTERED:\n"
+		"\tmov.u32 %%t, %%laneid;\n"
+		"\tsetp.ge.u32 %%q, %%t, %u;\n"
+		"\t@%%q bra LATE;\n", early);
+	write_exit(out, "GONE1");
+	fputs("LATE:\n", out);
+	write_exit(out, "GONE2");
+	fputs("}\n", out);
+}
+
+/* ---- running ---- */
+
+static int within(const uint8_t *arena, uint64_t bytes, uint64_t addr, uint64_t size, uint64_t *ret_base,
+		  uint64_t *ret_size)
+{
+	if (addr < (uintptr_t)arena || size > bytes || addr - (uintptr_t)arena > bytes - size)
+		return -1;
+	*ret_base = (uintptr_t)arena;
+	*ret_size = bytes;
+	return 0;
+}
+
+static int check_address(void *data, uint64_t addr, uint64_t size, uint64_t *ret_base, uint64_t *ret_size)
+{
+	struct machine *machine = data;
+
+	if (!within(machine->dev, MACHINE_DEV_BYTES, addr, size, ret_base, ret_size))
+		return 0;
+	return within(machine->host, MACHINE_HOST_BYTES, addr, size, ret_base, ret_size);
+}
+
+static void *get_memory(void *data, size_t size)
+{
+	(void)data;
+	return calloc(1, size);
+}
+
+static void give_memory(void *data, void *addr)
+{
+	(void)data;
+	free(addr);
+}
+
+static uint64_t timer(void *data)
+{
+	struct timespec now;
+
+	(void)data;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void print(void *data, const char *text, size_t length)
+{
+	(void)data;
+	fwrite(text, 1, length, stdout);
+}
+
+void machine_run(struct machine *machine, const char *kernel, uint64_t launch, unsigned blocks, unsigned threads)
+{
+	const struct sim_device device = {
+		.arch = 90, .sm_count = 4, .max_shared_per_block = 49152, .check = check_address,
+		.alloc = get_memory, .release = give_memory, .globaltimer = timer, .print = print,
+		.data = machine,
+	};
+	struct gt_launch_param param = {
+		.launch = launch, .dev = (uintptr_t)machine->dev, .host = (uintptr_t)machine->host,
+	};
+	struct sim_launch how = {
+		.grid = { blocks, 1, 1 }, .block = { threads, 1, 1 }, .grid_id = 1, .params = &param,
+	};
+	struct sim_module *module;
+	struct sim_error error;
+	struct sim_kernel *found;
+
+	fflush(machine->out);
+	ck_assert_msg(!sim_module_load(&device, machine->text, machine->text_size, &module, &error), "%s",
+		      error.text);
+	found = sim_module_find_kernel(module, kernel);
+	ck_assert_ptr_nonnull(found);
+	ck_assert_msg(!sim_kernel_run(found, &how, &error), "%s", error.text);
+	sim_module_unload(module);
+}
+
+struct gt_ring_ctl *machine_ctl(struct machine *machine, unsigned index)
+{
+	return (struct gt_ring_ctl *)machine->dev + index;
+}
+
+struct test_ring machine_ring(struct machine *machine, unsigned index)
+{
+	struct gputrace_map *map = gputrace_object_find_map(machine->object, "ring");
+
+	return (struct test_ring){
+		.data = machine->host + (index ? map->place.offset : 4096),
+		.size = index ? gt_map_bytes(map) : RING0_BYTES,
+		.tail = (uint64_t *)machine->host + index,
+	};
+}
