@@ -222,6 +222,7 @@ static bool plans_make(struct plans *plans, const struct gt_ptx *ptx)
 		struct gt_ptx_plan *plan = &plans->plans[k];
 
 		plan->probes = indices;
+		plan->kernel_id = next_kernel + k;	/* as add_kernel() will number them */
 		for (unsigned i = 0; i < gt_session.probe_count; i++) {
 			if (!gt_kernel_matches(gt_session.probes[i].kernel, gt_ptx_kernel(ptx, k)->name))
 				continue;
