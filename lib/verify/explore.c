@@ -99,6 +99,8 @@ static int collect_exit(struct gt_verifier *v, struct gt_run *run, struct gt_pat
 
 	if (state->frame_count == 1)
 		return 0;
+	/* What the callers' frames hold here is a result, used or not. */
+	gt_need_all_precise(path);
 	if (run->root->state->ref_count != state->ref_count)
 		return gt_refuse(v, state->insn, "give back in the function what it reserved, and nothing else",
 				 "bpf_loop's function changes which ring records are held");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define MISSES 4u			/* that a checkpoint may have, and again for each hit */
+#define LOOKS 64u			/* at checkpoints, before they count as misses in any case */
 #define NODE_BYTES_MAX ((size_t)128 << 20)	/* all checkpoints' states */
 #define PENDING_MAX 8192u		/* branches of a path not followed yet */
 #define STEPS_BETWEEN 8u		/* checkpoints cost more than a few instructions */
@@ -154,30 +155,44 @@ static void inherit_needs(struct gt_path *path, const struct gt_node *node)
 	gt_need_precise(path, &wanted);
 }
 
-/* A number that only one state uses links nothing. */
+/* Ids that occur, and that occur again; a few bits stand for all ids, which keeps some too many. */
+struct id_set {
+	uint64_t once[16], again[16];
+};
+
+static void count_id(struct id_set *set, const struct gt_reg *reg)
+{
+	unsigned word = reg->id / 64 % 16;
+	uint64_t bit = UINT64_C(1) << reg->id % 64;
+
+	if (reg->type != GT_REG_SCALAR || !reg->id)
+		return;
+	set->again[word] |= set->once[word] & bit;
+	set->once[word] |= bit;
+}
+
+static void drop_if_lone(const struct id_set *set, struct gt_reg *reg)
+{
+	if (reg->type == GT_REG_SCALAR && reg->id && !(set->again[reg->id / 64 % 16] >> reg->id % 64 & 1))
+		reg->id = 0;
+}
+
+/* A number that occurs once links nothing. */
 static void drop_lone_ids(struct gt_state *state)
 {
-	struct gt_reg *regs[GT_FRAMES * GT_REGS + GT_SLOTS];
-	unsigned count = 0;
+	struct id_set set = { 0 };
 
-	for (unsigned f = 0; f < state->frame_count; f++) {
-		struct gt_frame *frame = state->frames[f];
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (unsigned f = 0; f < state->frame_count; f++) {
+			struct gt_frame *frame = state->frames[f];
 
-		for (unsigned i = 0; i < GT_REGS; i++)
-			if (frame->regs[i].type == GT_REG_SCALAR && frame->regs[i].id)
-				regs[count++] = &frame->regs[i];
-		for (unsigned i = 0; i < frame->slot_count; i++)
-			if (gt_slot_is_spill(&frame->slots[i]) && frame->slots[i].spill.id &&
-			    frame->slots[i].spill.type == GT_REG_SCALAR)
-				regs[count++] = &frame->slots[i].spill;
-	}
-	for (unsigned i = 0; i < count; i++) {
-		bool shared = false;
-
-		for (unsigned k = 0; k < count && !shared; k++)
-			shared = k != i && regs[k]->id == regs[i]->id;
-		if (!shared)
-			regs[i]->id = 0;
+			for (unsigned i = 0; i < GT_REGS; i++)
+				pass ? drop_if_lone(&set, &frame->regs[i]) : count_id(&set, &frame->regs[i]);
+			for (unsigned i = 0; i < frame->slot_count; i++)
+				if (gt_slot_is_spill(&frame->slots[i]))
+					pass ? drop_if_lone(&set, &frame->slots[i].spill) :
+					       count_id(&set, &frame->slots[i].spill);
+		}
 	}
 }
 
@@ -199,11 +214,12 @@ static void miss(struct gt_verifier *v, struct gt_run *run, struct gt_node *node
 /* Returns 1 when a complete checkpoint covers the path. */
 static int find_cover(struct gt_verifier *v, struct gt_run *run, struct gt_path *path, bool adding)
 {
-	unsigned at = path->state->insn;
+	unsigned at = path->state->insn, looked = 0;
 	struct gt_node *node, *next;
 
 	for (node = v->nodes[at]; node; node = next) {
 		next = node->next;
+		looked++;
 		if (node->run != run->id)
 			continue;
 		/* One of this path's own ancestors: nothing is proved yet, but it must not come back unchanged. */
@@ -219,7 +235,7 @@ static int find_cover(struct gt_verifier *v, struct gt_run *run, struct gt_path 
 			gt_path_end(v, run, path, node->longest);
 			return 1;
 		}
-		if (adding)
+		if (adding || looked > LOOKS)
 			miss(v, run, node);
 	}
 	return 0;

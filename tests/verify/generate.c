@@ -350,7 +350,12 @@ static void end(struct generator *g)
 		EMIT(MOVR(R3, R1), AND(R3, pick(g, 2) ? 56 : 63));
 		if (pick(g, 2))
 			EMIT(ADDR(R2, R3));
-		EMIT(LDX(DW, R4, R2, 0), ADDR(R4, R1), STX(DW, R2, 0, R4), MOVR(R0, R4), AND(R0, 1));
+		EMIT(LDX(DW, R4, R2, 0), ADDR(R4, R1), STX(DW, R2, 0, R4));
+		if (pick(g, 2)) {	/* one of two numbers, in a place of the caller's */
+			EMIT(MOV(R5, (int32_t)pick(g, 64)), INSN(condition_code(g) | BPF_K, R1, 0, 1, (int32_t)pick(g, 16)));
+			EMIT(MOV(R5, (int32_t)pick(g, 64)), STX(DW, R2, 0, R5), MOV(R5, 0), MOV(R5, 0), MOV(R5, 0), JMP(0));
+		}
+		EMIT(MOVR(R0, R4), AND(R0, 1));
 		if (pick(g, 3) == 0)
 			EMIT(MOV(R0, 0));
 		EMIT(EXIT);
