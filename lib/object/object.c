@@ -226,8 +226,8 @@ static int open_data(struct gputrace_ctx *ctx, void *data, size_t size, const ch
 int gputrace_object_open_file(struct gputrace_ctx *ctx, const char *path,
 			      struct gputrace_object **ret_object)
 {
-	size_t size;
-	void *data;
+	void *data = NULL;
+	size_t size = 0;
 	int fd, r;
 
 	fd = open(path, O_RDONLY | O_CLOEXEC);
