@@ -49,6 +49,23 @@ static bool same_refs(struct id_map *map, const struct gt_state *a, const struct
 	return true;
 }
 
+/* A slot as a register: one saved there, or 8 bytes of zero. */
+static bool slot_as_reg(const struct gt_slot *slot, struct gt_reg *ret_reg)
+{
+	const struct gt_scalar zero = gt_scalar_const(0);
+
+	if (gt_slot_is_spill(slot)) {
+		*ret_reg = slot->spill;
+		return true;
+	}
+	for (unsigned i = 0; i < 8; i++)
+		if (slot->byte[i] != GT_BYTE_ZERO)
+			return false;
+	*ret_reg = gt_reg_scalar(&zero);
+	ret_reg->origin = slot->origin;
+	return true;
+}
+
 /* ---- covered ---- */
 
 static bool pointer_covered(struct id_map *map, const struct gt_reg *old, const struct gt_reg *now)
@@ -91,8 +108,12 @@ static bool is_number(const struct gt_slot *slot, unsigned byte)
 static bool slot_covered(struct id_map *map, const struct gt_slot *old, const struct gt_slot *now,
 			 bool precise)
 {
-	if (gt_slot_is_spill(old) && gt_slot_is_spill(now))
-		return reg_covered(map, &old->spill, &now->spill, precise);
+	struct gt_reg was, is;
+
+	if (gt_slot_is_spill(old) && slot_as_reg(now, &is))
+		return reg_covered(map, &old->spill, &is, precise);
+	if (slot_as_reg(old, &was) && gt_slot_is_spill(now))
+		return reg_covered(map, &was, &now->spill, precise);
 	if (gt_slot_is_pointer(old) || (gt_slot_is_spill(old) && precise))
 		return false;
 	for (unsigned i = 0; i < 8; i++) {
@@ -211,15 +232,17 @@ static bool join_reg(struct gt_reg *into, const struct gt_reg *other, bool widen
 static bool join_slot(struct gt_slot *into, const struct gt_slot *other, bool widen)
 {
 	bool changed = false;
+	struct gt_reg a, b;
 
-	into->origin = gt_origin_union(into->origin, other->origin);
-	if (gt_slot_is_spill(into) && gt_slot_is_spill(other)) {
-		changed = join_reg(&into->spill, &other->spill, widen);
-		if (into->spill.type == GT_REG_NONE)
-			for (unsigned i = 0; i < 8; i++)
-				into->byte[i] = GT_BYTE_NONE;
+	if (slot_as_reg(into, &a) && slot_as_reg(other, &b) &&
+	    (gt_slot_is_spill(into) || gt_slot_is_spill(other))) {
+		changed = join_reg(&a, &b, widen);
+		into->spill = a;
+		for (unsigned i = 0; i < 8; i++)
+			into->byte[i] = a.type == GT_REG_NONE ? GT_BYTE_NONE : GT_BYTE_SPILL;
 		return changed;
 	}
+	into->origin = gt_origin_union(into->origin, other->origin);
 	for (unsigned i = 0; i < 8; i++) {
 		uint8_t byte = into->byte[i];
 

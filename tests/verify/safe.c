@@ -149,6 +149,8 @@ const struct accepted accepted[] = {
 		LDX(DW, R3, R2, 0), ADDR(R3, R1), STX(DW, R2, 0, R3), MOV(R0, 0), EXIT), 9 + 10 * 5 },
 	{ "bpf_loop keeps a saved pointer", PROG(STX(DW, R10, -16, R1), ST(DW, R10, -8, 0), MOV(R1, 10), LD_FUNC(R2, 8), MOVR(R3, R10), ADD(R3, -8), MOV(R4, 0), CALL(LOOP), LDX(DW, R1, R10, -16), LDX(W, R0, R1, 8), EXIT,
 		ST(DW, R2, 0, 5), MOV(R0, 0), EXIT), 11 + 10 * 3 },
+	{ "bpf_loop leaves one of two indices", PROG(ST(DW, R10, -8, 0), MOV(R1, 4), LD_FUNC(R2, 12), MOVR(R3, R10), MOV(R4, 0), CALL(LOOP), LDX(DW, R1, R10, -8), LD_VALUE(R2, MAP_DATA, 0), ADDR(R2, R1),
+		LDX(B, R0, R2, 0), EXIT, EXIT, EXIT, MOV(R3, 31), JIF(BPF_JGT, R1, 1, 1), MOV(R3, 8), STX(DW, R2, -8, R3), MOV(R0, 0), EXIT), 11 + 4 * 6 },
 	{ "bpf_loop in bpf_loop", PROG(MOV(R1, 10), LD_FUNC(R2, 6), MOV(R3, 0), MOV(R4, 0), CALL(LOOP), RETURN_0, MOV(R1, 20), LD_FUNC(R2, 6), MOV(R3, 0), MOV(R4, 0), CALL(LOOP), RETURN_0, MOV(R0, 0), EXIT),
 	  7 + 10 * (7 + 20 * 2) },
 	{ "record reserved and submitted in bpf_loop", PROG(MOV(R1, 4), LD_FUNC(R2, 6), MOV(R3, 0), MOV(R4, 0), CALL(LOOP), RETURN_0, RESERVE_8, ST(DW, R0, 0, 1), MOVR(R1, R0), MOV(R2, 0), CALL(SUBMIT), RETURN_0), 7 + 4 * 11 },

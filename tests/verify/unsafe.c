@@ -242,7 +242,7 @@ const struct refused refused[] = {
 		MOV(R0, 0), EXIT), 14, "changes which ring records are held" },
 	{ "callback submits the caller's record", PROG(LD_MAP(R1, MAP_RING), MOV(R2, 8), MOV(R3, 0), CALL(RESERVE), NULL_EXIT, MOV(R1, 1), LD_FUNC(R2, 6), MOVR(R3, R0), MOV(R4, 0), CALL(LOOP),
 		MOV(R0, 0), EXIT, MOVR(R1, R2), MOV(R2, 0), CALL(SUBMIT), MOV(R0, 0), EXIT), 20, "changes which ring records are held" },
-	{ "callback leaves one of two indices", PROG(MOVR(R6, R1), ST(DW, R10, -8, 0), MOV(R1, 4), LD_FUNC(R2, 12), MOVR(R3, R10), MOV(R4, 0), CALL(LOOP), LDX(DW, R1, R10, -8), LD_VALUE(R2, MAP_DATA, 0), ADDR(R2, R1),
+	{ "callback leaves one of two indices", PROG(MOVR(R6, R1), ST(DW, R10, -8, 1), MOV(R1, 4), LD_FUNC(R2, 12), MOVR(R3, R10), MOV(R4, 0), CALL(LOOP), LDX(DW, R1, R10, -8), LD_VALUE(R2, MAP_DATA, 0), ADDR(R2, R1),
 		LDX(B, R0, R2, 0), EXIT, EXIT, EXIT, MOV(R3, 40), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), MOV(R0, 0), JIF(BPF_JGT, R1, 1, 1), MOV(R3, 8), STX(DW, R2, -8, R3), JMP(0), JMP(0), JMP(0), EXIT), 12, "may be outside the map value of 32 bytes" },
 	{ "two callbacks in one call", PROG(CALL(CPU), LD_FUNC(R2, 10), JIF(BPF_JEQ, R0, 0, 2), LD_FUNC(R2, 9), MOV(R1, 4), MOV(R3, 0), MOV(R4, 0), CALL(LOOP), MOV(R0, 0),
 		EXIT, MOV(R0, 0), EXIT, MOV(R0, 0), EXIT), 9, "one function on one path and another on another" },
