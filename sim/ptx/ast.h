@@ -172,6 +172,7 @@ struct ptx_func {
 	struct ptx_insn *insns;
 	unsigned insn_count, insn_room;
 	unsigned maxntid[3], reqntid;	/* 0: not given */
+	unsigned cluster[3];		/* 0: not given */
 	unsigned max_regs;
 	uint32_t register_slots;	/* registers used, in 32-bit units, for reports */
 	struct ptx_var **shared;	/* shared variables named in the body */

@@ -95,16 +95,15 @@ void block_free(struct block *block)
 }
 
 /* Returns -1 when the host has no memory for a frame. */
-int block_start(struct block *block, uint64_t linear)
+int block_start(struct block *block, const uint32_t ctaid[3])
 {
 	const struct launch *launch = block->launch;
 	uint32_t threads = launch->threads;
 	unsigned i;
 
-	block->linear = linear;
-	block->ctaid[0] = (uint32_t)(linear % launch->grid[0]);
-	block->ctaid[1] = (uint32_t)(linear / launch->grid[0] % launch->grid[1]);
-	block->ctaid[2] = (uint32_t)(linear / launch->grid[0] / launch->grid[1]);
+	memcpy(block->ctaid, ctaid, sizeof(block->ctaid));
+	block->linear = ctaid[0] + launch->grid[0] *
+			(ctaid[1] + (uint64_t)launch->grid[1] * ctaid[2]);
 	memset(block->shared, 0, block->shared_size);
 	barrier_init(block);
 	for (i = 0; i < block->warp_count; i++) {
@@ -117,6 +116,17 @@ int block_start(struct block *block, uint64_t linear)
 			return -1;
 		warp_start(w);
 	}
+	return 0;
+}
+
+/* Other blocks may still come to the barrier of the cluster. */
+static int waits_for_cluster(const struct warp *w)
+{
+	unsigned i;
+
+	for (i = 0; i < w->group_count; i++)
+		if (w->groups[i].state == GROUP_CLUSTER)
+			return 1;
 	return 0;
 }
 
@@ -133,6 +143,7 @@ int block_run(struct block *block)
 			continue;
 		if (!warp_can_run(w)) {
 			alive = 1;
+			spun |= waits_for_cluster(w);
 			continue;
 		}
 		status = warp_run(w);

@@ -10,7 +10,8 @@ void lower_nop(struct lower *l, const struct insn_def *def)
 void lower_fence(struct lower *l, const struct insn_def *def)
 {
 	(void)def;
-	want_operands(l, 0, 0);
+	/* fences between proxies may name memory: there is one proxy here */
+	want_operands(l, 0, has(l, MOD_PROXY) ? 2 : 0);
 	emit(l, op_fence);
 }
 
@@ -54,8 +55,12 @@ void lower_bar(struct lower *l, const struct insn_def *def)
 	struct op *op;
 
 	(void)def;
-	if (l->mods.value[MOD_SCOPE] > 1)
-		ptx_unsupported(l->ctx, l->insn->line, "barrier.cluster is not supported");
+	if (l->mods.value[MOD_SCOPE] > 1) {
+		if (is_arrive == has(l, MOD_WAIT) || count)
+			ptx_syntax(l->ctx, l->insn->line, "malformed barrier.cluster");
+		emit(l, is_arrive ? op_cluster_arrive : op_cluster_wait);
+		return;
+	}
 	if (has(l, MOD_WARP)) {
 		lower_warp_sync(l);
 		return;

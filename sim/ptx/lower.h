@@ -13,7 +13,9 @@ enum mod {
 	MOD_ATOM, MOD_SPACE, MOD_VEC, MOD_SEM, MOD_SCOPE, MOD_CACHE, MOD_HINT, MOD_UNI, MOD_SYNC,
 	MOD_ALIGNED, MOD_SHFL, MOD_VOTE, MOD_WARP, MOD_ARRIVE, MOD_WAIT, MOD_RED, MOD_TO,
 	MOD_SHIFTAMT, MOD_CLAMP, MOD_DIR, MOD_PRMT, MOD_TESTP, MOD_NAN, MOD_XORSIGN, MOD_ABS,
-	MOD_RELU, MOD_NOFTZ, MOD_IDX, MOD_PROXY, MOD_ASYNC, MOD_EXIT, MOD_COUNT,
+	MOD_RELU, MOD_NOFTZ, MOD_IDX, MOD_PROXY, MOD_ASYNC, MOD_BULK, MOD_TX,
+	MOD_MBAR, MOD_PARITY, MOD_NOINC, MOD_READ, MOD_SHAPE, MOD_NUM, MOD_TRANS, MOD_ROW, MOD_COL,
+	MOD_GRID, MOD_COUNT,
 };
 #define M(name) (1ull << MOD_##name)
 
@@ -80,6 +82,7 @@ uint32_t dest_relaxed(struct lower *l, const struct ptx_operand *opd, enum ptx_t
 /* Slot with the address's base, which may be narrower than 64 bits; *ret_offset is added to it. */
 uint32_t address(struct lower *l, const struct ptx_operand *opd, enum ptx_space *space,
 		 uint64_t *ret_offset, unsigned *flags);
+uint32_t generic_address(struct lower *l, const struct ptx_operand *opd, enum ptx_space space);
 uint32_t pred_source(struct lower *l, const struct ptx_operand *opd);
 uint64_t int_operand(struct lower *l, const struct ptx_operand *opd);
 uint32_t symbol_address(struct lower *l, const struct ptx_operand *opd, unsigned bits);
@@ -135,11 +138,18 @@ void lower_atom(struct lower *l, const struct insn_def *def);
 void lower_cvta(struct lower *l, const struct insn_def *def);
 void lower_isspacep(struct lower *l, const struct insn_def *def);
 void lower_cp(struct lower *l, const struct insn_def *def);
+void lower_mbarrier(struct lower *l, const struct insn_def *def);
+void lower_mapa(struct lower *l, const struct insn_def *def);
+void lower_getctarank(struct lower *l, const struct insn_def *def);
 void lower_ldmatrix(struct lower *l, const struct insn_def *def);
+void lower_movmatrix(struct lower *l, const struct insn_def *def);
+void lower_mma(struct lower *l, const struct insn_def *def);
 void lower_lop3(struct lower *l, const struct insn_def *def);
 void lower_shf(struct lower *l, const struct insn_def *def);
 void lower_dp(struct lower *l, const struct insn_def *def);
 
+enum mbar { MBAR_INIT, MBAR_INVAL, MBAR_ARRIVE_DROP, MBAR_TEST_WAIT, MBAR_TRY_WAIT, MBAR_PENDING };
+enum { SHAPE_M8N8 = 1, SHAPE_M16N8K4, SHAPE_M16N8K8, SHAPE_M16N8K16, SHAPE_M16N8K32, SHAPE_M8N8K4 };
 enum { END_RET, END_EXIT, END_TRAP, END_BRKPT };
 
 #endif

@@ -113,6 +113,7 @@ struct sim_kernel {
 	const struct sim_func *func;
 	uint32_t shared_align;
 	uint32_t reqntid[3];	/* 0: any */
+	uint32_t cluster[3];	/* 0: as the launch says */
 };
 
 struct heap_piece {
@@ -149,7 +150,7 @@ struct frame {
 	unsigned char regs[] __attribute__((aligned(64)));
 };
 
-enum group_state { GROUP_READY, GROUP_SYNC, GROUP_BARRIER };
+enum group_state { GROUP_READY, GROUP_SYNC, GROUP_BARRIER, GROUP_CLUSTER };
 
 struct group {
 	uint32_t mask, pc;
@@ -207,6 +208,7 @@ struct warp {
 	uint32_t carry;		/* CC.CF, a bit per lane */
 	uint32_t bar_arrived[BARRIERS];
 	uint32_t bar_pred[BARRIERS];
+	uint32_t cluster_arrived;	/* lanes, in the barrier phase that is open */
 	uint64_t exchange[LANES];
 	uint32_t exchange_pred;
 	uint32_t tid[3][LANES];
@@ -230,6 +232,15 @@ struct block {
 	unsigned char *local;
 	size_t local_bytes;
 	struct barrier barriers[BARRIERS];
+	struct cluster *cluster;
+	unsigned rank;			/* within the cluster */
+};
+
+/* Blocks that one worker runs side by side; they reach one another's shared memory. */
+struct cluster {
+	unsigned size, left;		/* blocks; those not done */
+	uint32_t arrived, live;		/* threads */
+	struct block *blocks[];
 };
 
 struct worker {
@@ -247,6 +258,7 @@ struct launch {
 	const struct sim_device *dev;
 	uint32_t grid[3], block[3], cluster[3];
 	uint64_t block_total;
+	uint32_t cluster_size;	/* blocks */
 	uint32_t threads, warps;	/* per block */
 	uint32_t dynamic_shared, dynamic_offset, shared_size;
 	uint64_t local_stride;
@@ -254,7 +266,7 @@ struct launch {
 	int cooperative;
 	unsigned char *params;
 	uint64_t workspace;		/* for cooperative groups' grid barrier */
-	atomic_ullong next_block;
+	atomic_ullong next_cluster;
 	atomic_int stop;
 	unsigned max_resident;
 	pthread_mutex_t error_lock;	/* for error */
@@ -310,9 +322,14 @@ void sync_recheck(struct warp *w);
 void barrier_init(struct block *block);
 void barrier_warp_changed(struct warp *w);
 
+/* cluster.c */
+void cluster_exit_lanes(struct warp *w, uint32_t mask);
+/* The block whose window holds a generic address, or NULL. */
+struct block *cluster_block_at(const struct warp *w, uint64_t addr);
+
 /* block.c */
 struct block *block_new(struct worker *worker);
-int block_start(struct block *block, uint64_t linear);
+int block_start(struct block *block, const uint32_t ctaid[3]);
 int block_run(struct block *block);
 void block_free(struct block *block);
 size_t block_footprint(const struct launch *launch);

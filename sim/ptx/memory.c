@@ -60,13 +60,14 @@ unsigned char *memory_find(struct warp *w, const struct op *op, unsigned lane, u
 			   unsigned size, enum ptx_space space)
 {
 	struct launch *launch = w->block->launch;
-	uint64_t shared = (uintptr_t)w->shared;
 	uint64_t local = (uintptr_t)(w->local + lane * w->local_stride);
 	unsigned char *p = find_global(w, addr, size);
+	struct block *block;
 
 	if (p || space == SPACE_GLOBAL || space == SPACE_CONST)
 		goto out;
-	if (within(addr, size, shared, w->shared_size) ||
+	block = cluster_block_at(w, addr);
+	if ((block && within(addr, size, (uintptr_t)block->shared, w->shared_size)) ||
 	    within(addr, size, local, w->local_stride) ||
 	    within(addr, size, (uintptr_t)launch->params, launch->kernel->info.param_bytes) ||
 	    (launch->workspace && within(addr, size, launch->workspace, 16)))

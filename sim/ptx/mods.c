@@ -63,18 +63,32 @@ static const struct {
 	{ "notanumber", MOD_TESTP, 4 }, { "normal", MOD_TESTP, 5 }, { "subnormal", MOD_TESTP, 6 },
 	{ "NaN", MOD_NAN, 1 }, { "xorsign", MOD_XORSIGN, 1 }, { "abs", MOD_ABS, 1 },
 	{ "relu", MOD_RELU, 1 }, { "noftz", MOD_NOFTZ, 1 },
-	{ "alias", MOD_PROXY, 1 }, { "async", MOD_ASYNC, 1 }, { "commit_group", MOD_ASYNC, 2 },
+	{ "proxy", MOD_PROXY, 1 }, { "alias", MOD_PROXY, 1 }, { "async::global", MOD_PROXY, 1 },
+	{ "async::shared::cta", MOD_PROXY, 1 }, { "async::shared::cluster", MOD_PROXY, 1 },
+	{ "mbarrier_init", MOD_PROXY, 1 }, { "tensormap::generic", MOD_PROXY, 1 }, { "async", MOD_ASYNC, 1 }, { "commit_group", MOD_ASYNC, 2 },
+	{ "bulk", MOD_BULK, 1 }, { "bulk_group", MOD_BULK, 2 }, { "read", MOD_READ, 1 },
+	{ "mbarrier::complete_tx::bytes", MOD_TX, 1 }, { "expect_tx", MOD_TX, 2 },
+	{ "complete_tx", MOD_TX, 3 }, { "mbarrier", MOD_MBAR, 7 }, { "init", MOD_MBAR, MBAR_INIT },
+	{ "inval", MOD_MBAR, MBAR_INVAL }, { "arrive_drop", MOD_MBAR, MBAR_ARRIVE_DROP },
+	{ "test_wait", MOD_MBAR, MBAR_TEST_WAIT }, { "try_wait", MOD_MBAR, MBAR_TRY_WAIT },
+	{ "pending_count", MOD_MBAR, MBAR_PENDING }, { "parity", MOD_PARITY, 1 },
+	{ "noinc", MOD_NOINC, 1 }, { "noComplete", MOD_NOINC, 2 },
+	{ "m8n8", MOD_SHAPE, SHAPE_M8N8 }, { "m16n8k4", MOD_SHAPE, SHAPE_M16N8K4 },
+	{ "m16n8k8", MOD_SHAPE, SHAPE_M16N8K8 }, { "m16n8k16", MOD_SHAPE, SHAPE_M16N8K16 },
+	{ "m16n8k32", MOD_SHAPE, SHAPE_M16N8K32 }, { "m8n8k4", MOD_SHAPE, SHAPE_M8N8K4 },
+	{ "x1", MOD_NUM, 1 }, { "x2", MOD_NUM, 2 }, { "x4", MOD_NUM, 4 }, { "trans", MOD_TRANS, 1 },
+	{ "row", MOD_ROW, 1 }, { "col", MOD_COL, 1 },
+	{ "launch_dependents", MOD_GRID, 1 },
 	{ "wait_group", MOD_ASYNC, 3 }, { "wait_all", MOD_ASYNC, 4 },
 };
 
 /* Words of PTX that belong to forms this machine does not run. */
 static const char *const foreign[] = {
-	"rs", "scaled", "tile", "im2col", "bulk", "tensor", "mbarrier", "noinc", "geom", "1d", "2d",
-	"3d", "a1d", "a2d", "cube", "multicast", "proxy", "tensormap", "alias", "async::global",
-	"async::shared::cta", "async", "unpack::8x16", "tf32", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2",
-	"e3m2x2", "ue8m0x2", "e4m3x4", "e5m2x4", "f32x2", "prefetch", "mbarrier_init", "level",
-	"mbarrier::complete_tx::bytes", "bulk_group", "b1024", "proxy::alias", "proxy::async",
-	"proxy::tensormap", "unified", "add::f32", "acc::f16", "acc::f32",
+	"rs", "scaled", "tile", "im2col", "tensor", "reduce", "geom", "1d", "2d",
+	"3d", "a1d", "a2d", "cube", "multicast", "tensormap", "async", "unpack::8x16", "multicast::cluster", "tf32", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2",
+	"e3m2x2", "ue8m0x2", "e4m3x4", "e5m2x4", "f32x2", "prefetch", "level", "b1024", "sp", "satfinite", "m8n8k16", "m8n8k32",
+	"m16n8k64", "m16n8k128", "m16n8k256", "m16n16k16", "m32n8k16", "m8n32k16", "m8n16", "m16n16",
+	"b8x16.b6x16_p32", "b1", "s4", "u4", "e4m3", "e5m2", "kind::f8f6f4", "unified", "add::f32", "acc::f16", "acc::f32",
 };
 
 static void unknown(struct lower *l, const struct ptx_mod *mod)
@@ -92,7 +106,8 @@ static void unknown(struct lower *l, const struct ptx_mod *mod)
 /* Cache hints add up, and a copy names two state spaces. */
 static int may_repeat(unsigned mod, uint64_t allowed)
 {
-	return mod == MOD_CACHE || mod == MOD_ASYNC || (mod == MOD_SPACE && allowed & M(ASYNC));
+	return mod == MOD_CACHE || mod == MOD_ASYNC || mod == MOD_PROXY || mod == MOD_BULK ||
+	       (mod == MOD_SPACE && allowed & M(ASYNC));
 }
 
 static void parse_one(struct lower *l, const struct ptx_mod *mod, uint64_t allowed)
@@ -109,7 +124,7 @@ static void parse_one(struct lower *l, const struct ptx_mod *mod, uint64_t allow
 		return;
 	}
 	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strlen(words[i].word) == mod->length &&
+		if (words[i].word[0] == mod->text[0] && strlen(words[i].word) == mod->length &&
 		    !memcmp(words[i].word, mod->text, mod->length))
 			break;
 	if (i == sizeof(words) / sizeof(*words) || !(allowed >> words[i].mod & 1))

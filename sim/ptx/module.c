@@ -81,6 +81,7 @@ static void make_kernels(struct ptx_ctx *ctx, struct sim_module *module)
 		kernel->info.max_threads = thread_limit(func);
 		if (func->reqntid)
 			memcpy(kernel->reqntid, func->maxntid, sizeof(kernel->reqntid));
+		memcpy(kernel->cluster, func->cluster, sizeof(kernel->cluster));
 		place_params(ctx, func, kernel);
 	}
 }

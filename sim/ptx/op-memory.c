@@ -296,3 +296,13 @@ int op_cp_async(struct warp *w, const struct op *op, uint32_t mask)
 	);
 	return OP_NEXT;
 }
+
+/* The address itself. */
+int op_address(struct warp *w, const struct op *op, uint32_t mask)
+{
+	const void *base = slot(w, op->a);
+	uint64_t *d = slot(w, op->dst);
+
+	FOR_LANES(mask, i, d[i] = address_of(base, i, op););
+	return OP_NEXT;
+}

@@ -222,8 +222,6 @@ static void symbol_space(struct lower *l, const struct ptx_operand *opd, enum pt
 
 	if (opd->sym->kind != SYM_VAR)
 		ptx_syntax(l->ctx, opd->line, "'%.100s' is no variable", opd->sym->name.text);
-	if (*space == SPACE_CLUSTER && own == SPACE_SHARED)
-		*space = own;
 	if (*space == SPACE_GENERIC && (own == SPACE_GLOBAL || own == SPACE_CONST))
 		return;
 	if (*space != own && !(*space == SPACE_LOCAL && own == SPACE_PARAM))
@@ -244,6 +242,10 @@ uint32_t address(struct lower *l, const struct ptx_operand *opd, enum ptx_space 
 		ptx_unsupported(l->ctx, opd->line, "'%.60s' with a tensor address",
 				l->insn->op.text);
 	*ret_offset = 0;
+	if (*space == SPACE_CLUSTER) {
+		*space = SPACE_GENERIC;
+		return generic_address(l, opd, SPACE_CLUSTER);
+	}
 	if (!opd->sym)
 		return konst(l, opd->value, 64);
 	if (opd->sym->kind != SYM_REG) {
@@ -259,4 +261,26 @@ uint32_t address(struct lower *l, const struct ptx_operand *opd, enum ptx_space 
 	*ret_offset = opd->value;
 	plain.kind = OPD_REG;
 	return reg_slot(l, opd->sym, element_of(l, &plain));
+}
+
+/* The 64-bit generic address that [base + offset] of a state space names. */
+uint32_t generic_address(struct lower *l, const struct ptx_operand *opd, enum ptx_space space)
+{
+	int shared = space == SPACE_SHARED || space == SPACE_CLUSTER;
+	enum ptx_space window = shared ? SPACE_SHARED : space;
+	unsigned flags = 0;
+	uint64_t offset;
+	uint32_t base = address(l, opd, &window, &offset, &flags);
+	struct op *op = emit_free(l, shared ? op_cluster_to_generic : op_address);
+
+	/* A lane that the guard turns away may hold any number: compute for the others only. */
+	if (l->insn->guard) {
+		op->guard = reg_slot(l, l->insn->guard, 0);
+		op->guard_negated = (uint8_t)l->insn->guard_negated;
+	}
+	op->a = base;
+	op->imm = offset;
+	op->flags = (uint16_t)flags;
+	op->dst = new_slot(l, 64);
+	return op->dst;
 }

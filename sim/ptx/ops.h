@@ -64,13 +64,23 @@ op_fn *convert_find(enum ptx_type to, enum ptx_type from, enum rounding rounding
 /* op-memory.c, op-atomic.c */
 op_fn *load_find(enum ptx_space space, unsigned size, int is_signed, int is_wide);
 op_fn *store_find(enum ptx_space space, unsigned size, int is_wide);
-op_fn op_load_param, op_cvta, op_isspacep, op_cp_async;
+op_fn op_address, op_load_param, op_cvta, op_isspacep, op_cp_async;
 enum atom {
 	ATOM_NONE, ATOM_ADD, ATOM_AND, ATOM_OR, ATOM_XOR, ATOM_MIN, ATOM_MAX, ATOM_INC, ATOM_DEC,
 	ATOM_EXCH, ATOM_CAS, ATOM_POPC,
 };
 op_fn *atomic_find(enum atom atom, enum ptx_type type);
-op_fn op_ldmatrix;
+op_fn op_bulk_to_shared, op_bulk_to_global;
+
+/* cluster.c */
+op_fn op_cluster_arrive, op_cluster_wait, op_cluster_to_generic, op_mapa, op_getctarank;
+
+/* op-mbarrier.c; imm bits of the waiting ones */
+op_fn op_mbar_init, op_mbar_inval, op_mbar_arrive, op_mbar_wait, op_mbar_pending, op_mbar_tx;
+enum { MBAR_DROP = 1, MBAR_EXPECT = 2, MBAR_PARITY = 1, MBAR_COMPLETE = 1 };
+
+/* op-matrix.c */
+op_fn op_ldmatrix, op_stmatrix, op_movmatrix, op_mma;
 
 /* builtin.c: functions that the device runtime provides */
 int (*builtin_find(const char *name))(struct warp *w, const struct op *op,

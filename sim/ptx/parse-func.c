@@ -97,7 +97,7 @@ static void parse_directives(struct ptx_ctx *ctx, struct ptx_func *func, struct 
 		"minnctapersm", "maxnctapersm", "maxclusterrank", "abi_preserve",
 		"abi_preserve_control",
 	};
-	unsigned i, dims[3];
+	unsigned i;
 
 	while (ctx->tok.kind == TOK_DOT) {
 		int is_req = ptx_is_dot(ctx, "reqntid");
@@ -111,7 +111,7 @@ static void parse_directives(struct ptx_ctx *ctx, struct ptx_func *func, struct 
 			func->max_regs = parse_small(ctx);
 		} else if (ptx_is_dot(ctx, "reqnctapercluster")) {
 			ptx_next(ctx);
-			parse_dims3(ctx, dims);
+			parse_dims3(ctx, func->cluster);
 		} else if (ptx_is_dot(ctx, "noreturn")) {
 			ptx_next(ctx);
 			proto->noreturn = 1;
@@ -320,6 +320,7 @@ void ptx_parse_function(struct ptx_ctx *ctx, enum ptx_linkage linkage, int is_en
 	if (ptx_take_punct(ctx, ';'))
 		return;
 	memcpy(func->maxntid, scratch.maxntid, sizeof(func->maxntid));
+	memcpy(func->cluster, scratch.cluster, sizeof(func->cluster));
 	func->reqntid = scratch.reqntid;
 	func->max_regs = scratch.max_regs;
 	func->line = line;

@@ -23,6 +23,7 @@
 #define COOPERATIVE_BYTES ((size_t)8 << 30)
 #define SMALL_WORK 1024				/* threads for which helpers do not pay */
 #define MAX_THREADS 1024
+#define MAX_CLUSTER 16
 
 static void set_error(struct sim_error *err, int kind, const char *text)
 {
@@ -107,31 +108,93 @@ static void tell_memory(struct launch *launch)
 	stop_with(launch, &err);
 }
 
-/* Take the next block of the grid, if there is one. */
-static int start_block(struct worker *worker)
+static struct block *take_block(struct worker *worker)
 {
-	struct launch *launch = worker->launch;
-	uint64_t linear = atomic_fetch_add(&launch->next_block, 1);
 	struct block *block = worker->idle;
 
-	if (linear >= launch->block_total)
-		return 0;
 	if (block)
 		worker->idle = block->next;
 	else
 		block = block_new(worker);
-	if (!block) {
-		tell_memory(launch);
-		return 0;
-	}
+	if (!block)
+		return NULL;
 	block->next = worker->resident;
 	worker->resident = block;
 	worker->resident_count++;
-	if (block_start(block, linear)) {
+	return block;
+}
+
+/* Block `rank` of cluster `index`. */
+static void place_block(const struct launch *launch, uint64_t index, unsigned rank,
+			uint32_t ctaid[3])
+{
+	const uint32_t *cluster = launch->cluster;
+	uint64_t x = launch->grid[0] / cluster[0], y = launch->grid[1] / cluster[1];
+
+	ctaid[0] = (uint32_t)(index % x) * cluster[0] + rank % cluster[0];
+	ctaid[1] = (uint32_t)(index / x % y) * cluster[1] + rank / cluster[0] % cluster[1];
+	ctaid[2] = (uint32_t)(index / x / y) * cluster[2] + rank / cluster[0] / cluster[1];
+}
+
+static struct cluster *new_cluster(const struct launch *launch)
+{
+	struct cluster *cluster = calloc(1, sizeof(*cluster) +
+					 launch->cluster_size * sizeof(cluster->blocks[0]));
+
+	if (!cluster)
+		return NULL;
+	cluster->size = cluster->left = launch->cluster_size;
+	cluster->live = launch->cluster_size * launch->threads;
+	return cluster;
+}
+
+/* Take the next cluster of the grid, which is one block if there are none. */
+static int start_cluster(struct worker *worker)
+{
+	struct launch *launch = worker->launch;
+	uint64_t index = atomic_fetch_add(&launch->next_cluster, 1);
+	struct cluster *cluster;
+	struct block *block;
+	uint32_t ctaid[3];
+	unsigned rank;
+
+	if (index >= launch->block_total / launch->cluster_size)
+		return 0;
+	cluster = new_cluster(launch);
+	if (!cluster) {
 		tell_memory(launch);
 		return 0;
 	}
+	for (rank = 0; rank < launch->cluster_size; rank++) {
+		block = take_block(worker);
+		if (block) {
+			block->cluster = cluster;
+			block->rank = rank;
+			cluster->blocks[rank] = block;
+			place_block(launch, index, rank, ctaid);
+		}
+		if (!block || block_start(block, ctaid)) {
+			/* The blocks there are keep the cluster; it is freed with them. */
+			cluster->left = rank + (block != NULL);
+			if (!cluster->left)
+				free(cluster);
+			tell_memory(launch);
+			return 0;
+		}
+	}
 	return 1;
+}
+
+static void leave_cluster(struct block *block)
+{
+	struct cluster *cluster = block->cluster;
+
+	block->cluster = NULL;
+	if (!cluster)
+		return;
+	cluster->blocks[block->rank] = NULL;
+	if (!--cluster->left)
+		free(cluster);
 }
 
 static void retire(struct worker *worker, struct block **link)
@@ -139,6 +202,7 @@ static void retire(struct worker *worker, struct block **link)
 	struct block *block = *link;
 
 	*link = block->next;
+	leave_cluster(block);
 	block->next = worker->idle;
 	worker->idle = block;
 	worker->resident_count--;
@@ -183,13 +247,13 @@ static void work(struct worker *worker)
 	unsigned idle_turns = 0;
 
 	while (!atomic_load_explicit(&launch->stop, memory_order_relaxed)) {
-		if (!worker->resident && !start_block(worker))
+		if (!worker->resident && !start_cluster(worker))
 			return;
 		if (run_residents(worker)) {
 			idle_turns = 0;
 			continue;
 		}
-		if (worker->resident_count < launch->max_resident && start_block(worker))
+		if (worker->resident_count < launch->max_resident && start_cluster(worker))
 			continue;
 		pause_worker(idle_turns++);
 	}
@@ -201,6 +265,7 @@ static void free_blocks(struct block *block)
 
 	for (; block; block = next) {
 		next = block->next;
+		leave_cluster(block);
 		block_free(block);
 	}
 }
@@ -208,7 +273,7 @@ static void free_blocks(struct block *block)
 static void start_all(struct worker *worker, uint64_t share)
 {
 	while (share--)
-		if (!start_block(worker))
+		if (!start_cluster(worker))
 			return;
 }
 
@@ -241,6 +306,7 @@ static int start_helper(pthread_t *thread, struct worker *worker)
 static unsigned worker_count(const struct launch *launch)
 {
 	cpu_set_t cpus;
+	uint64_t clusters;
 	unsigned count = 1;
 
 	if (launch->block_total == 1 || launch->block_total * launch->threads <= SMALL_WORK)
@@ -249,13 +315,15 @@ static unsigned worker_count(const struct launch *launch)
 		count = (unsigned)CPU_COUNT(&cpus);
 	if (count > MAX_WORKERS)
 		count = MAX_WORKERS;
-	return count > launch->block_total ? (unsigned)launch->block_total : count;
+	clusters = launch->block_total / launch->cluster_size;
+	return count > clusters ? (unsigned)clusters : count;
 }
 
 /* The calling thread is the first worker. */
 static void run_all(struct launch *launch)
 {
 	unsigned count = worker_count(launch), started = 0, i;
+	uint64_t clusters = launch->block_total / launch->cluster_size;
 	struct worker *workers = calloc(count, sizeof(*workers));
 	pthread_t threads[MAX_WORKERS];
 
@@ -267,8 +335,7 @@ static void run_all(struct launch *launch)
 	for (i = 0; i < count; i++) {
 		workers[i].launch = launch;
 		if (launch->cooperative)
-			start_all(&workers[i], launch->block_total / count +
-				  (i < launch->block_total % count));
+			start_all(&workers[i], clusters / count + (i < clusters % count));
 	}
 	for (i = 1; i < count; i++, started++)
 		if (start_helper(&threads[i], &workers[i]))
@@ -310,15 +377,25 @@ static int check_dims(const struct sim_kernel *kernel, const struct sim_launch *
 	return 0;
 }
 
-static int check_cluster(const struct sim_kernel *kernel, const struct sim_launch *l,
-			 struct sim_error *err)
+/* The kernel's own cluster size goes before the launch's. */
+static int set_cluster(struct launch *launch, const struct sim_kernel *kernel,
+		       const struct sim_launch *l, struct sim_error *err)
 {
+	uint64_t size = 1;
 	unsigned i;
 
-	for (i = 0; i < 3; i++)
-		if (l->cluster[i] > 1 && l->grid[i] % l->cluster[i])
+	for (i = 0; i < 3; i++) {
+		launch->cluster[i] = l->cluster[i] ? l->cluster[i] : 1;
+		if (kernel->cluster[0])
+			launch->cluster[i] = kernel->cluster[i];
+		if (l->grid[i] % launch->cluster[i])
 			return refuse(err, kernel, "grid is no multiple of the cluster", l->grid[i],
-				      l->cluster[i]);
+				      launch->cluster[i]);
+		size *= launch->cluster[i];
+		if (size > MAX_CLUSTER)
+			return refuse(err, kernel, "too many blocks in a cluster", size, MAX_CLUSTER);
+	}
+	launch->cluster_size = (uint32_t)size;
 	return 0;
 }
 
@@ -329,14 +406,13 @@ static int prepare(struct launch *launch, const struct sim_kernel *kernel,
 	uint64_t shared = kernel->info.static_shared, align = kernel->shared_align;
 	unsigned i;
 
-	if (check_dims(kernel, l, err) || check_cluster(kernel, l, err))
+	if (check_dims(kernel, l, err) || set_cluster(launch, kernel, l, err))
 		return -1;
 	launch->kernel = kernel;
 	launch->dev = dev;
 	for (i = 0; i < 3; i++) {
 		launch->grid[i] = l->grid[i];
 		launch->block[i] = l->block[i];
-		launch->cluster[i] = l->cluster[i] ? l->cluster[i] : 1;
 	}
 	launch->block_total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
 	launch->threads = l->block[0] * l->block[1] * l->block[2];

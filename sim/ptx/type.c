@@ -38,7 +38,7 @@ enum ptx_type ptx_type_find(const char *text, unsigned length)
 	unsigned i;
 
 	for (i = T_PRED; i < T_COUNT; i++)
-		if (strlen(ptx_types[i].name) == length && !memcmp(ptx_types[i].name, text, length))
+		if (ptx_types[i].name[0] == text[0] && strlen(ptx_types[i].name) == length && !memcmp(ptx_types[i].name, text, length))
 			return i;
 	if ((length == 10 && !memcmp(text, "samplerref", 10)) ||
 	    (length == 7 && !memcmp(text, "surfref", 7)))

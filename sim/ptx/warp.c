@@ -98,6 +98,7 @@ void warp_start(struct warp *w)
 	w->current = 0;
 	w->carry = 0;
 	w->rotate = 0;
+	w->cluster_arrived = 0;
 	memset(w->bar_arrived, 0, sizeof(w->bar_arrived));
 }
 
@@ -135,6 +136,7 @@ void warp_exit_lanes(struct warp *w, uint32_t mask)
 	w->groups[w->current].mask = w->mask;
 	sync_recheck(w);
 	barrier_warp_changed(w);
+	cluster_exit_lanes(w, mask);
 }
 
 /* Groups at the same place become one. */

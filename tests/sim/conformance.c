@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cases.h"
 
@@ -202,6 +203,8 @@ int main(int argc, char **argv)
 	}
 	if (open_device())
 		return 77;
+	if (recording)
+		mkdir(argv[2], 0777);
 	for (i = 3; i < argc; i++) {
 		result = do_file(argv[2], argv[i], recording, &kernels, &differ);
 		skipped |= result == 77;

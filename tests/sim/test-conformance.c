@@ -14,7 +14,7 @@
 
 static const char *const files[] = {
 	"approx", "atomic", "bit", "block", "carry", "compare", "convert", "double", "flow", "float",
-	"half", "int", "memory", "move", "special", "warp",
+	"half", "int", "matrix", "memory", "move", "special", "warp",
 };
 
 static int run_case(struct test_device *device, struct sim_module *module,

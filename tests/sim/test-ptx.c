@@ -353,8 +353,8 @@ START_TEST(test_other_load_errors)
 {
 	static const char newer[] = ".version 8.6\n.target sm_100\n", only[] = ".version 8.0\n.target sm_80a\n";
 
-	load_fails(".entry k() { .reg .b64 %r<4>;\n mbarrier.bogus.b64 %r1, [%r2];\n}", SIM_ERROR_UNSUPPORTED, 5,
-		   "mbarrier");
+	load_fails(".entry k() { .reg .b64 %r<4>;\n wgmma.fence.sync.aligned;\n}", SIM_ERROR_UNSUPPORTED, 5,
+		   "wgmma");
 	load_fails(".entry k() { .reg .b32 %r<9>;\n tex.1d.v4.s32.s32 {%r1,%r2,%r3,%r4}, [%r5, {%r6}];\n}",
 		   SIM_ERROR_UNSUPPORTED, 5, "'tex'");
 	load_fails(".func (.param .b32 r) g();\n.entry k() { .param .b32 x;\n call (x), g;\n}", SIM_ERROR_UNRESOLVED, 6,

@@ -634,6 +634,96 @@ START_TEST(test_objects)
 }
 END_TEST
 
+/* Two clusters of four blocks; the second exchange adds 0 + 1 + ... + 31 to each first word. */
+START_TEST(test_cluster)
+{
+	int *out = test_alloc(&device, 4 * 256), i, b;
+	struct { int *out; } p = { out };
+
+	load("cluster");
+	run("neighbours", 8, 32, 0, &p);
+	for (b = 0; b < 8; b++) {
+		ck_assert_int_eq(out[32 * b], b * 100 + 496);
+		for (i = 1; i < 32; i++)
+			ck_assert_int_eq(out[32 * b + i], (b / 4 * 4 + (b + 1) % 4) * 100 + i);
+	}
+}
+END_TEST
+
+START_TEST(test_cluster_misfit)
+{
+	int *out = test_alloc(&device, 4 * 256);
+	struct { int *out; } p = { out };
+	struct sim_error err;
+
+	load("cluster");
+	ck_assert_int_eq(launch("neighbours", 6, 32, 0, &p, 0, &err), -1);
+	ck_assert_int_eq(err.kind, SIM_ERROR_LAUNCH);
+}
+END_TEST
+
+START_TEST(test_bulk_copy)
+{
+	int *in = test_alloc(&device, 4 * 768), *out = test_alloc(&device, 4 * 768), i;
+	struct { int *in, *out; } p = { in, out };
+
+	load("cluster");
+	for (i = 0; i < 768; i++)
+		in[i] = (int)draw();
+	run("bulk_copy", 3, 256, 0, &p);
+	for (i = 0; i < 768; i++)
+		ck_assert_int_eq(out[i], in[i / 256 * 256 + 255 - ((i % 256) ^ 1)]);
+}
+END_TEST
+
+START_TEST(test_tensor_half)
+{
+	uint16_t *a = test_alloc(&device, 512), *b = test_alloc(&device, 256);
+	float *c = test_alloc(&device, 512);
+	struct { void *a, *b; float *c; } p = { a, b, c };
+	int i, j, k;
+
+	load("tensor");
+	for (i = 0; i < 256; i++)
+		a[i] = to_half((float)(i * 7 % 23 - 11));
+	for (i = 0; i < 128; i++)
+		b[i] = to_half((float)(i * 5 % 19 - 9));
+	run("tensor_half", 1, 32, 0, &p);
+	for (i = 0; i < 16; i++)
+		for (j = 0; j < 8; j++) {
+			int sum = 1;
+
+			for (k = 0; k < 16; k++)
+				sum += ((i * 16 + k) * 7 % 23 - 11) * ((k * 8 + j) * 5 % 19 - 9);
+			ck_assert_float_eq(c[i * 8 + j], (float)sum);
+		}
+}
+END_TEST
+
+START_TEST(test_tensor_int)
+{
+	int8_t *a = test_alloc(&device, 512);
+	uint8_t *b = test_alloc(&device, 256);
+	int *c = test_alloc(&device, 512), i, j, k;
+	struct { void *a, *b; int *c; } p = { a, b, c };
+
+	load("tensor");
+	for (i = 0; i < 512; i++)
+		a[i] = (int8_t)draw();
+	for (i = 0; i < 256; i++)
+		b[i] = (uint8_t)draw();
+	run("tensor_int", 1, 32, 0, &p);
+	for (i = 0; i < 16; i++)
+		for (j = 0; j < 8; j++) {
+			int sum = 0;
+
+			for (k = 0; k < 32; k++)
+				sum += a[i * 32 + k] * b[j * 32 + k];
+			ck_assert_int_eq(c[i * 8 + j], sum);
+		}
+}
+END_TEST
+
 START_TEST(test_llvm)
 {
 	int n = 100, i, k;
@@ -662,7 +752,7 @@ int main(void)
 		test_sort_block, test_sort_each, test_stencil, test_half_axpy, test_half_convert,
 		test_half_sum, test_warp, test_grid_sync, test_grid_sync_alone, test_tiles, test_printf,
 		test_assert, test_heap, test_math_double, test_math_float, test_math_int, test_objects,
-		test_llvm,
+		test_cluster, test_cluster_misfit, test_bulk_copy, test_tensor_half, test_tensor_int, test_llvm,
 	};
 	Suite *suite = suite_create("sim-samples");
 	TCase *tcase = tcase_create("samples");

@@ -662,6 +662,82 @@ GO:
 	st.global.u64 [%outp+8], %b64;
 """)
 
+# --- barrier objects
+raw("block", "block_mbarrier", "int", 3, """	.reg .b64 %s, %state; .reg .b32 %r, %phase; .reg .pred %q;
+	mov.u32 %t, %tid.x; mov.u64 %s, object; setp.eq.u32 %q, %t, 0;
+	@%q mbarrier.init.shared.b64 [%s], 64;
+	@%q st.shared.u32 [%s+8], 0;
+	bar.sync 0;
+	red.shared.add.u32 [%s+8], 3;
+	mbarrier.arrive.shared.b64 %state, [%s];
+WAIT:
+	mbarrier.test_wait.shared.b64 %q, [%s], %state;
+	@!%q bra WAIT;
+	ld.shared.u32 %r, [%s+8]; cvt.u64.u32 %w, %r; st.global.u64 [%outp], %w;
+	bar.sync 0;
+	red.shared.xor.b32 [%s+8], %a32;
+	mbarrier.arrive.shared.b64 _, [%s];
+AGAIN:
+	mbarrier.try_wait.parity.shared.b64 %q, [%s], 1;
+	@!%q bra AGAIN;
+	ld.shared.u32 %r, [%s+8]; cvt.u64.u32 %w, %r; st.global.u64 [%outp+8], %w;
+	mbarrier.test_wait.parity.shared.b64 %q, [%s], 0; selp.u64 %w, 1, 0, %q; st.global.u64 [%outp+16], %w;
+""", extra="\t.shared .align 8 .b8 object[16];\n")
+
+# --- matrices of a warp
+TILE = """	mov.u32 %t, %tid.x; and.b32 %x, %t, 32; shl.b32 %x, %x, 5; mov.u32 %y, tile; add.u32 %x, %x, %y;
+	and.b32 %t, %t, 31; shl.b32 %t, %t, 4; add.u32 %x, %x, %t;
+	st.shared.u64 [%x], %a64; st.shared.u64 [%x+8], %c64;
+	bar.warp.sync 0xffffffff;
+"""
+kernel("matrix", "matrix_load", "int",
+       [("b32", "ldmatrix.sync.aligned.m8n8.x1%s.shared.b16 {%%t}, [%%x]; mov.b32 %%d, %%t;" % tr) for tr in ("", ".trans")] +
+       [("b64", "ldmatrix.sync.aligned.m8n8.x2%s.shared.b16 {%%t, %%y}, [%%x]; mov.b64 %%d, {%%t, %%y};" % tr) for tr in ("", ".trans")] +
+       [("b64", "ldmatrix.sync.aligned.m8n8.x4%s.shared.b16 {%%t, %%y, %%q, %%r}, [%%x]; mov.b64 %%w, {%%t, %%y};"
+                " mov.b64 %%d, {%%q, %%r}; xor.b64 %%d, %%d, %%w;".replace("%%d, %%d, %%w", "%%d, %%e, %%w").replace("%%d, {%%q", "%%e, {%%q") % tr)
+        for tr in ("", ".trans")] +
+       [("b32", "movmatrix.sync.aligned.m8n8.trans.b16 %d, %a32;")],
+       setup=TILE, extra="\t.reg .b32 %q, %r; .reg .b64 %e;\n\t.shared .align 16 .b8 tile[2048];\n")
+raw("matrix", "matrix_store", "int", 2, TILE + """
+	stmatrix.sync.aligned.m8n8.x2.shared.b16 [%x], {%b32, %d32};
+	bar.warp.sync 0xffffffff;
+	ld.shared.u64 %w, [%x]; st.global.u64 [%outp], %w;
+	bar.warp.sync 0xffffffff;
+	stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%x], {%b32, %d32, %c32, %a32};
+	bar.warp.sync 0xffffffff;
+	ld.shared.u64 %w, [%x+8]; st.global.u64 [%outp+8], %w;
+""", extra="\t.shared .align 16 .b8 tile[2048];\n")
+
+
+def mma(name, inputs, shape, types, a, b, c, kind, setup=""):
+    """one product; four results a lane, or two registers of pairs"""
+    cls = "f32" if types[0] == "f32" else "b32"
+    regs = 2 if types[0] == "f16" else 4
+    names = ["%%m%d" % k for k in range(regs)]
+    first = "mma.sync.aligned.%s.row.col.%s {%s}, {%s}, {%s}, {%s};" % (
+        shape, ".".join(types), ", ".join(names), a, b, c)
+    kernel("matrix", name, inputs, [(cls, (first if k == 0 else "") + " mov.b32 %%d, %s;" % names[k], kind) for k in range(regs)],
+           setup=setup, extra="\t.reg .%s %s;\n\t.reg .b32 %%q, %%r;\n" % (cls, ", ".join(names)))
+
+
+ZERO4 = "0f00000000, 0f3f800000, 0f00000000, 0fbf800000"
+C4 = "%c0, %c1, %c2, %c3"
+MIX = "\tshf.l.wrap.b32 %q, %a32, %b32, 16; shf.l.wrap.b32 %r, %c32, %d32, 16;\n"
+FC = "\t.reg .f32 %c0, %c1, %c2, %c3; mov.f32 %c0, 0f00000000; mov.f32 %c1, 0f3f800000; mov.f32 %c2, 0f00000000; mov.f32 %c3, 0fbf800000;\n"
+IC = "\t.reg .b32 %c0, %c1, %c2, %c3; mov.u32 %c0, 0; mov.u32 %c1, 1; mov.u32 %c2, %d32; mov.u32 %c3, -1;\n"
+PAIR = "\tprmt.b32 %a32, %a32, %c32, 0x5410; prmt.b32 %b32, %b32, %d32, 0x5410;\n"
+mma("matrix_f16_k8", "near16", "m16n8k8", ["f32", "f16", "f16", "f32"], "%a32, %b32", "%q", C4, "f32 abs=1e-3 rel=1e-4", PAIR + MIX + FC)
+mma("matrix_f16_k16", "near16", "m16n8k16", ["f32", "f16", "f16", "f32"], "%a32, %b32, %q, %r", "%b32, %q", C4, "f32 abs=1e-3 rel=1e-4", PAIR + MIX + FC)
+mma("matrix_f16_f16", "near16", "m16n8k16", ["f16", "f16", "f16", "f16"], "%a32, %b32, %q, %r", "%b32, %q", "%a32, %b32", "f16x2 abs=0.3 rel=5e-3", PAIR + MIX)
+mma("matrix_bf16", "near", "m16n8k16", ["f32", "bf16", "bf16", "f32"], "%a32, %b32, %q, %r", "%b32, %q", C4, "f32 abs=1e-2 rel=1e-3",
+    "\tprmt.b32 %a32, %a32, %c32, 0x7632; prmt.b32 %b32, %b32, %d32, 0x7632;\n\tmov.b32 %q, %b32; mov.b32 %r, %a32;\n" + FC)
+mma("matrix_tf32_k4", "near", "m16n8k4", ["f32", "tf32", "tf32", "f32"], "%a32, %b32", "%c32", C4, "f32 abs=1e-3 rel=1e-4",
+    "\tand.b32 %a32, %a32, 0xffffe000; and.b32 %b32, %b32, 0xffffe000; and.b32 %c32, %c32, 0xffffe000;\n" + FC)
+mma("matrix_tf32_k8", "near", "m16n8k8", ["f32", "tf32", "tf32", "f32"], "%a32, %b32, %c32, %d32", "%c32, %a32", C4, "f32 abs=1e-3 rel=1e-4",
+    "\tand.b32 %a32, %a32, 0xffffe000; and.b32 %b32, %b32, 0xffffe000; and.b32 %c32, %c32, 0xffffe000; and.b32 %d32, %d32, 0xffffe000;\n" + FC)
+mma("matrix_s8_k16", "int", "m16n8k16", ["s32", "s8", "s8", "s32"], "%a32, %b32", "%d32", C4, "bits", IC)
+mma("matrix_u8_k32", "int", "m16n8k32", ["s32", "u8", "s8", "s32"], "%a32, %b32, %q, %r", "%c32, %d32", C4, "bits", MIX + IC)
+
 # --- special registers whose values do not depend on the device
 SREGS = ["%s.%s" % (r, e) for r in ("tid", "ntid", "ctaid", "nctaid") for e in "xyz"] + ["laneid"]
 kernel("special", "special_geometry", "int", [("b32", "mov.u32 %%d, %%%s;" % r) for r in SREGS] +
