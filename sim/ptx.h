@@ -53,7 +53,11 @@ struct sim_device {
 	 */
 	int (*check)(void *data, uint64_t addr, uint64_t size,
 		     uint64_t *ret_base, uint64_t *ret_size);
-	/* Allocate and free memory for module-scope variables (zeroed, 256-byte aligned). */
+	/*
+	 * Allocate and free memory for module-scope variables and for the device's
+	 * malloc(): zeroed, 256-byte aligned, within what check() accepts.  Safe to
+	 * call from several threads, as are the two functions below.
+	 */
 	void *(*alloc)(void *data, size_t size);
 	void (*release)(void *data, void *addr);
 	/* Value of %globaltimer, ns. */
@@ -73,7 +77,7 @@ struct sim_kernel_info {
 	const struct sim_param *params;
 	uint32_t param_bytes;	/* size of the whole parameter block */
 	uint32_t static_shared;	/* bytes */
-	uint32_t local_bytes;	/* per thread */
+	uint32_t local_bytes;	/* per thread, with room for its calls */
 	uint32_t max_threads;	/* from .maxntid/.reqntid, else 1024 */
 	uint32_t registers;	/* a plausible count */
 	uint32_t ptx_version;	/* major * 10 + minor */
@@ -81,7 +85,7 @@ struct sim_kernel_info {
 
 struct sim_launch {
 	uint32_t grid[3], block[3];
-	uint32_t cluster[3];	/* 0 or 1: none */
+	uint32_t cluster[3];	/* 0 or 1: none; a kernel's own cluster size goes before it */
 	uint32_t dynamic_shared;
 	uint64_t grid_id;	/* %gridid */
 	int cooperative;	/* all blocks must be co-resident */
