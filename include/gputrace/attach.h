@@ -38,8 +38,11 @@ GPUTRACE_API int gputrace_attach_program(struct gputrace_target *target,
 
 /*
  * Attach everything in an object: GPU programs as above, kernel programs through
- * libbpf.  All or nothing.  Further errors: those of libbpf and bpf(2);
- * -EPERM: no permission for kernel programs.
+ * libbpf.  All or nothing.  A map that both kinds use is one map for both, which
+ * must be a BPF_MAP_TYPE_ARRAY (BPF_F_MMAPABLE need not be said).
+ * Further errors: those of libbpf and bpf(2); -EPERM: no permission for kernel
+ * programs; -EOPNOTSUPP: both use a map of another type; -EBUSY: both use a map
+ * that gputrace_attach_program() has put on the GPU before; -ENOSPC: 32 maps are shared.
  */
 GPUTRACE_API int gputrace_attach_object(struct gputrace_target *target,
 					struct gputrace_object *object,

@@ -122,6 +122,16 @@ GPUTRACE_API uint32_t gputrace_map_get_max_entries(const struct gputrace_map *ma
  * its instances, numbered from 0 in order of appearance.  Before any program
  * runs there is none, and values set with instance GPUTRACE_INSTANCE_INITIAL are
  * what every later instance begins with.
+ *
+ * A shared map, one that programs in the operating system's kernel and programs on
+ * the GPU of the same object use, has one instance in all, for the kernel and every
+ * context of every process.  It is there from gputrace_attach_object() on, begins
+ * with the values set before, and is read and written directly: both its number
+ * and GPUTRACE_INSTANCE_INITIAL mean what is in it at the moment, without a refresh.
+ * Global variables are shared like this too; constants (.rodata) are copied to both
+ * sides when their object is attached.  Let each element be written by one side
+ * only: most GPUs reach host memory over PCIe, where their atomic operations and
+ * the CPU's on one element do not exclude each other.
  */
 #define GPUTRACE_INSTANCE_INITIAL (-1)
 
@@ -146,7 +156,12 @@ GPUTRACE_API int gputrace_map_lookup(struct gputrace_map *map, int instance,
 				     const void *key, size_t key_size,
 				     void *value, size_t value_size);
 
-/* Set an element's initial value (instance GPUTRACE_INSTANCE_INITIAL); flags as in bpf_map_update_elem. */
+/*
+ * Set an element's initial value (instance GPUTRACE_INSTANCE_INITIAL), or an element
+ * of a shared map; flags as in bpf_map_update_elem.  -EOPNOTSUPP: instances of other
+ * maps belong to their GPU; -EBUSY: constants that the operating system's kernel has
+ * by now; others as gputrace_map_lookup() and bpf_map_update_elem.
+ */
 GPUTRACE_API int gputrace_map_update(struct gputrace_map *map, int instance,
 				     const void *key, size_t key_size,
 				     const void *value, size_t value_size, uint64_t flags);

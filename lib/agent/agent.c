@@ -81,6 +81,9 @@ static void start(void)
 		gt_session.flags = 0;
 		hooks = 0;
 	}
+	if (gt_session.shared_refused)
+		gt_note(3, "the operating system's maps that GPU programs use cannot be mapped here (errno %d): this process runs without probes",
+			gt_session.shared_refused);
 	gt_hooks_bypass_others();
 	gt_session_send(GT_MSG_READY, (uint64_t)hooks);
 	atexit(at_exit);

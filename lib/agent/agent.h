@@ -40,6 +40,9 @@ struct gt_session {
 	const char *text;		/* PTX of all probes */
 	struct gt_probe probes[GT_PROBES_MAX];
 	unsigned probe_count;
+	struct gt_config_shared shared[GT_SHARED_MAX];
+	unsigned shared_count;
+	int shared_refused;		/* errno when their pages cannot be mapped: nothing is probed */
 	uint32_t flags;			/* GT_CONFIG_* */
 	int socket;
 };

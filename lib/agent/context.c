@@ -36,13 +36,37 @@ static bool set_up_device_arena(struct gt_context *context)
 	       !gt_cu.cuStreamSynchronize(context->stream);
 }
 
+/* Pin a piece of the host arena.  On the GPU, too, it must begin where the piece before it ends. */
+static bool pin(struct gt_context *context, uint64_t from, uint64_t to)
+{
+	uint8_t *memory = (uint8_t *)area_of(context) + from;
+	CUdeviceptr address;
+
+	if (from == to)
+		return true;
+	if (gt_cu.cuMemHostRegister_v2(memory, to - from,
+				       CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) ||
+	    gt_cu.cuMemHostGetDevicePointer_v2(&address, memory, 0))
+		return false;
+	if (!from)
+		context->host = address;
+	return address == context->host + from;
+}
+
+/* Shared maps are other mappings than what lies between them, so each is pinned by itself. */
 static bool set_up_host_arena(struct gt_context *context)
 {
-	struct gt_host_arena *area = area_of(context);
+	uint64_t done = 0;
 
-	return !gt_cu.cuMemHostRegister_v2(area, gt_session.host_size,
-					   CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) &&
-	       !gt_cu.cuMemHostGetDevicePointer_v2(&context->host, area, 0);
+	for (unsigned i = 0; i < gt_session.shared_count; i++) {
+		const struct gt_config_shared *shared = &gt_session.shared[i];
+
+		if (!pin(context, done, shared->offset) ||
+		    !pin(context, shared->offset, shared->offset + shared->bytes))
+			return false;
+		done = shared->offset + shared->bytes;
+	}
+	return pin(context, done, gt_session.host_size);
 }
 
 static int attribute(CUdevice device, CUdevice_attribute which)

@@ -60,12 +60,34 @@ static bool say_hello(int fd)
 	return send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) == (ssize_t)sizeof(hello);
 }
 
-/* Receive the answer with its two descriptors. */
-static bool receive_config(int fd, int fds[2])
+/* What came with the answer: shared memory, the config, shared maps. */
+struct descriptors {
+	int fds[2 + GT_SHARED_MAX];
+	unsigned count;
+};
+
+static void close_descriptors(const struct descriptors *got)
+{
+	for (unsigned i = 0; i < got->count; i++)
+		close(got->fds[i]);
+}
+
+static void take_descriptors(struct msghdr *header, struct descriptors *got)
+{
+	struct cmsghdr *part = CMSG_FIRSTHDR(header);
+
+	if (!part || part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS ||
+	    part->cmsg_len < CMSG_LEN(0) || part->cmsg_len > CMSG_LEN(sizeof(got->fds)))
+		return;
+	got->count = (unsigned)((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+	memcpy(got->fds, CMSG_DATA(part), got->count * sizeof(int));
+}
+
+static bool receive_config(int fd, struct descriptors *got)
 {
 	struct gt_msg message;
 	union {
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		char bytes[CMSG_SPACE(sizeof(got->fds))];
 		struct cmsghdr align;
 	} control;
 	struct iovec iov = { &message, sizeof(message) };
@@ -74,7 +96,6 @@ static bool receive_config(int fd, int fds[2])
 		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
 	};
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
-	struct cmsghdr *part;
 	ssize_t n;
 	int r;
 
@@ -84,14 +105,12 @@ static bool receive_config(int fd, int fds[2])
 	if (r != 1)
 		return false;
 	n = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
-	if (n != (ssize_t)sizeof(message) || message.magic != GT_WIRE_MAGIC ||
-	    message.version != GT_WIRE_VERSION || message.type != GT_MSG_CONFIG)
+	if (n < 0)
 		return false;
-	part = CMSG_FIRSTHDR(&header);
-	if (!part || part->cmsg_type != SCM_RIGHTS || part->cmsg_len != CMSG_LEN(2 * sizeof(int)))
-		return false;
-	memcpy(fds, CMSG_DATA(part), 2 * sizeof(int));
-	return true;
+	take_descriptors(&header, got);
+	return n == (ssize_t)sizeof(message) && message.magic == GT_WIRE_MAGIC &&
+	       message.version == GT_WIRE_VERSION && message.type == GT_MSG_CONFIG &&
+	       !(header.msg_flags & MSG_CTRUNC) && got->count >= 2;
 }
 
 static bool fits(uint64_t offset, uint64_t size, uint64_t total)
@@ -165,11 +184,28 @@ static bool read_probe(struct gt_probe *probe, const struct gt_config_probe *rec
 	       probe->point <= GT_POINT_BLOCK && probe->granularity <= GT_PER_GROUP;
 }
 
+/* Pages of their own, in ascending order, all behind the arena's header. */
+static bool read_shared(struct gt_session *s, const struct gt_config_shared *records)
+{
+	uint64_t end = sizeof(struct gt_host_arena);
+
+	for (unsigned i = 0; i < s->shared_count; i++) {
+		s->shared[i] = records[i];
+		if (s->shared[i].offset < end || !s->shared[i].bytes ||
+		    (s->shared[i].offset | s->shared[i].bytes) & 4095 ||
+		    !fits(s->shared[i].offset, s->shared[i].bytes, s->host_size))
+			return false;
+		end = s->shared[i].offset + s->shared[i].bytes;
+	}
+	return true;
+}
+
 /* The mapping stays for the life of the process: probes and text point into it. */
 static bool read_config(struct gt_session *s, int fd)
 {
 	const struct gt_config *config;
 	const struct gt_config_probe *records;
+	const struct gt_config_shared *shared;
 	const char *strings;
 	struct stat stat;
 	uint64_t need;
@@ -180,19 +216,23 @@ static bool read_config(struct gt_session *s, int fd)
 	if (config == MAP_FAILED)
 		return false;
 	if (config->magic != GT_WIRE_MAGIC || config->version != GT_WIRE_VERSION ||
-	    config->probe_count > GT_PROBES_MAX || config->text_size > 1u << 30)
+	    config->probe_count > GT_PROBES_MAX || config->shared_count > GT_SHARED_MAX || config->text_size > 1u << 30)
 		return false;
-	need = sizeof(*config) + config->probe_count * sizeof(*records) + config->text_size +
-	       config->string_size;
+	need = sizeof(*config) + config->probe_count * sizeof(*records) +
+	       config->shared_count * sizeof(*shared) + config->text_size + config->string_size;
 	if (need != (uint64_t)stat.st_size || !config->text_size || !config->string_size)
 		return false;
 	records = (const void *)(config + 1);
-	s->text = (const char *)(records + config->probe_count);
+	shared = (const void *)(records + config->probe_count);
+	s->text = (const char *)(shared + config->shared_count);
 	strings = s->text + config->text_size;
 	if (s->text[config->text_size - 1] || strings[config->string_size - 1])
 		return false;
 	s->flags = config->flags;
 	s->probe_count = config->probe_count;
+	s->shared_count = config->shared_count;
+	if (!read_shared(s, shared))
+		return false;
 	for (unsigned i = 0; i < s->probe_count; i++) {
 		if (!read_probe(&s->probes[i], &records[i], strings, config->string_size))
 			return false;
@@ -200,26 +240,48 @@ static bool read_config(struct gt_session *s, int fd)
 	return true;
 }
 
+/* Put the shared maps' pages into every context area.  A map that is too short is refused by its mmap. */
+static bool map_maps(const struct gt_session *s, const int *fds)
+{
+	for (unsigned i = 0; i < s->shared_count; i++) {
+		for (unsigned c = 0; c < s->contexts; c++) {
+			uint8_t *to = s->base + s->areas + c * s->area_size + s->shared[i].offset;
+
+			if (mmap(to, s->shared[i].bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+				 fds[i], 0) == MAP_FAILED)
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool adopt(struct gt_session *s, const struct descriptors *got)
+{
+	if (!map_shared(s, got->fds[0]) || !read_config(s, got->fds[1]) ||
+	    s->shared_count != got->count - 2)
+		return false;
+	if (!map_maps(s, got->fds + 2)) {
+		s->shared_refused = errno;
+		s->probe_count = 0;
+	}
+	return true;
+}
+
 bool gt_session_open(void)
 {
-	struct gt_session *s = &gt_session;
-	int fds[2], fd = connect_controller();
+	struct descriptors got = { .count = 0 };
+	int fd = connect_controller();
 	bool ok;
 
 	if (fd < 0)
 		return false;
-	if (!say_hello(fd) || !receive_config(fd, fds)) {
-		close(fd);
-		return false;
-	}
-	ok = map_shared(s, fds[0]) && read_config(s, fds[1]);
-	close(fds[0]);
-	close(fds[1]);
+	ok = say_hello(fd) && receive_config(fd, &got) && adopt(&gt_session, &got);
+	close_descriptors(&got);
 	if (!ok) {
 		close(fd);
 		return false;
 	}
-	s->socket = fd;
+	gt_session.socket = fd;
 	return true;
 }
 

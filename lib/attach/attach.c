@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/attach/link.h"
+#include "lib/attach/shared.h"
 #include "lib/compile/compile.h"
 #include "lib/ctx.h"
 #include "lib/object/object.h"
@@ -56,9 +57,12 @@ static int place_map(struct gt_layout *layout, struct gputrace_map *map)
 		if (r)
 			return r;
 	} else {
-		place.offset = gt_map_arena(map) == GT_ARENA_DEV ?
-			       gt_layout_take_dev(layout, gt_map_bytes(map)) :
-			       gt_layout_take_host(layout, gt_map_bytes(map));
+		if (map->shared)
+			place.offset = gt_layout_take_pages(layout, gt_map_bytes(map));
+		else if (gt_map_arena(map) == GT_ARENA_DEV)
+			place.offset = gt_layout_take_dev(layout, gt_map_bytes(map));
+		else
+			place.offset = gt_layout_take_host(layout, gt_map_bytes(map));
 		gt_map_set_place(map, &place);
 	}
 	return gt_layout_add_map(layout, map) ? gt_error(-ENOMEM, "out of memory") : 0;
@@ -188,26 +192,36 @@ int gputrace_attach_program(struct gputrace_target *target, struct gputrace_prog
 
 /* ---- objects ---- */
 
-static int attach_kernel_programs(struct gputrace_link *link, struct gputrace_object *object,
-				  unsigned count)
+static int load_kernel_programs(struct gputrace_link *link, struct gputrace_object *object)
 {
-	const struct gputrace_target *target = link->target;
-	const char **names = calloc(count, sizeof(*names));
-	unsigned n = 0;
+	const char **names = calloc(object->program_count, sizeof(*names));
+	struct gt_kernel_map *maps = calloc(object->map_count + 1, sizeof(*maps));
+	unsigned count = 0, map_count;
 	size_t size;
 	const void *file = gt_object_file(object, &size);
-	int r;
+	int r = names && maps ? 0 : gt_error(-ENOMEM, "out of memory");
 
-	if (!names)
-		return gt_error(-ENOMEM, "out of memory");
-	for (unsigned i = 0; i < object->program_count; i++) {
+	for (unsigned i = 0; !r && i < object->program_count; i++) {
 		if (object->programs[i]->point == GPUTRACE_POINT_KERNEL)
-			names[n++] = object->programs[i]->name;
+			names[count++] = object->programs[i]->name;
 	}
-	r = gt_kernel_programs_attach(file, size, names, count, target->libcuda, target->pid,
-				      &link->programs);
+	if (!r) {
+		map_count = gt_shared_wishes(link->target, object, maps);
+		r = gt_kernel_programs_load(file, size, names, count, maps, map_count, &link->programs);
+	}
 	free(names);
+	free(maps);
 	return r;
+}
+
+/* Shared maps have their contents before any program runs. */
+static int attach_kernel_programs(struct gputrace_link *link, struct gputrace_object *object)
+{
+	int r = load_kernel_programs(link, object);
+
+	if (!r)
+		r = gt_shared_connect(link->target, object, link->programs);
+	return r ? r : gt_kernel_programs_attach(link->programs, link->target->libcuda, link->target->pid);
 }
 
 int gputrace_attach_object(struct gputrace_target *target, struct gputrace_object *object,
@@ -229,14 +243,16 @@ int gputrace_attach_object(struct gputrace_target *target, struct gputrace_objec
 	if (r)
 		return r;
 	link->object = gputrace_object_ref(object);
-	if (on_gpu)
+	if (on_kernel)
+		r = gt_shared_choose(object);
+	if (!r && on_gpu)
 		r = place_maps(target, object);
 	for (unsigned i = 0; !r && i < object->program_count; i++) {
 		if (object->programs[i]->point != GPUTRACE_POINT_KERNEL)
 			r = add_gpu_program(link, object->programs[i]);
 	}
 	if (!r && on_kernel)
-		r = attach_kernel_programs(link, object, on_kernel);
+		r = attach_kernel_programs(link, object);
 	if (r)
 		return give_up(link, r);
 	*ret_link = link;

@@ -130,6 +130,21 @@ int gt_map_add_instance(struct gputrace_map *map, void *memory, gt_map_refresh_f
 	return add_instance(map, &instance, ret_index);
 }
 
+void gt_map_share(struct gputrace_map *map)
+{
+	map->shared = true;
+	map->desc.host_memory = 1;
+}
+
+int gt_map_go_live(struct gputrace_map *map, void *memory)
+{
+	struct gt_map_instance instance = { .memory = memory, .writable = true };
+	int r = add_instance(map, &instance, &map->live_instance);
+
+	map->live = !r;
+	return r;
+}
+
 int gt_map_keep_instance(struct gputrace_map *map, unsigned index)
 {
 	struct gt_map_instance *instance;
@@ -165,7 +180,7 @@ int gt_map_host_instance(struct gputrace_map *map, void **ret_memory)
 	int r;
 
 	for (i = 0; i < map->instance_count; i++) {
-		if (map->instances[i].writable) {
+		if (map->instances[i].owned && map->instances[i].writable) {
 			*ret_memory = map->instances[i].memory;
 			return 0;
 		}
@@ -235,7 +250,12 @@ static int instance_memory(struct gputrace_map *map, int instance, bool write, v
 	if (map->layout.kind == GT_KIND_RING)
 		return gt_error(-EOPNOTSUPP, "map %s is a ring buffer: read it through a reader",
 				map->name);
+	if (instance == GPUTRACE_INSTANCE_INITIAL && map->live)
+		instance = (int)map->live_instance;
 	if (instance == GPUTRACE_INSTANCE_INITIAL) {
+		if (write && map->sealed)
+			return gt_error(-EBUSY, "map %s: the operating system's kernel has these constants already; set them before attaching",
+					map->name);
 		if (!map->initial)
 			map->initial = calloc(1, map->layout.bytes);
 		if (!map->initial)

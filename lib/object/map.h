@@ -52,6 +52,11 @@ struct gputrace_map {
 	unsigned char *initial;		/* layout.bytes, NULL: all zeros */
 	struct gt_map_place place;
 	bool placed;
+	bool in_kernel;			/* programs of the operating system's kernel use it */
+	bool shared;			/* so do programs on the GPU: both have the same memory */
+	bool live;			/* its one instance, live_instance, is the kernel's array */
+	bool sealed;			/* constants that the kernel has a copy of by now */
+	unsigned live_instance;
 	struct gt_map_instance *instances;
 	unsigned instance_count;
 };
@@ -78,6 +83,12 @@ void gt_map_set_place(struct gputrace_map *map, const struct gt_map_place *place
  */
 int gt_map_add_instance(struct gputrace_map *map, void *memory, gt_map_refresh_fn refresh,
 			void *data, unsigned *ret_index);
+
+/* A map that programs of the operating system's kernel use too lies in host memory; decided before it is placed. */
+void gt_map_share(struct gputrace_map *map);
+
+/* Its one instance, in memory of the kernel's array, which anyone may write.  -ENOMEM. */
+int gt_map_go_live(struct gputrace_map *map, void *memory);
 
 /* The instance's memory is about to go: keep a copy of its contents.  -ENOMEM, -ERANGE. */
 int gt_map_keep_instance(struct gputrace_map *map, unsigned index);

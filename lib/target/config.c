@@ -89,13 +89,23 @@ static void collect(const struct gputrace_target *target, struct text *ptx, stru
 	*ret_count = count;
 }
 
+static void list_shared(const struct gputrace_target *target, struct gt_config_shared *shared)
+{
+	for (unsigned i = 0; i < target->shared_count; i++) {
+		shared[i].offset = target->shared[i].map->place.offset;
+		shared[i].bytes = target->shared[i].bytes;
+	}
+}
+
 int gt_config_make(const struct gputrace_target *target)
 {
 	struct gt_config_probe records[GT_PROBES_MAX];
+	struct gt_config_shared shared[GT_SHARED_MAX];
 	struct gt_config config = {
 		.magic = GT_WIRE_MAGIC,
 		.version = GT_WIRE_VERSION,
 		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0),
+		.shared_count = target->shared_count,
 	};
 	struct text ptx, strings;
 	int fd, r;
@@ -108,6 +118,7 @@ int gt_config_make(const struct gputrace_target *target)
 		return -ENOMEM;
 	}
 	collect(target, &ptx, &strings, records, &config.probe_count);
+	list_shared(target, shared);
 	r = text_close(&ptx) | text_close(&strings);
 	config.text_size = ptx.size;
 	config.string_size = (uint32_t)strings.size;
@@ -116,6 +127,8 @@ int gt_config_make(const struct gputrace_target *target)
 		r = write_all(fd, &config, sizeof(config));
 		if (!r)
 			r = write_all(fd, records, config.probe_count * sizeof(records[0]));
+		if (!r)
+			r = write_all(fd, shared, config.shared_count * sizeof(shared[0]));
 		if (!r)
 			r = write_all(fd, ptx.bytes, ptx.size);
 		if (!r)
@@ -139,7 +152,7 @@ static void fill_map(const struct gputrace_map *map, const struct gt_shm *shm, u
 {
 	uint64_t offset = map->place.offset;
 
-	if (gt_map_is_ring(map))
+	if (gt_map_is_ring(map) || map->live)
 		return;
 	if (gt_map_arena(map) == GT_ARENA_DEV)
 		gt_map_write_initial(map, base + shm->dev_template + offset);

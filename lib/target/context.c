@@ -29,11 +29,15 @@ static int add_instances(struct gt_process *process, unsigned index)
 	for (unsigned i = 0; i < layout->map_count; i++) {
 		struct gputrace_map *map = layout->maps[i];
 		uint8_t *memory = area + map->place.offset;
-		int r;
+		int r = 0;
 
 		if (gt_map_arena(map) == GT_ARENA_DEV)
 			memory += layout->shm.snapshot;
-		r = gt_map_add_instance(map, memory, refresh, target, &context->instances[i]);
+		/* What all contexts and the operating system's kernel share is there already. */
+		if (map->live)
+			context->instances[i] = map->live_instance;
+		else
+			r = gt_map_add_instance(map, memory, refresh, target, &context->instances[i]);
 		if (r)
 			return r;
 		context->instance_count++;

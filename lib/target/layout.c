@@ -36,6 +36,14 @@ uint64_t gt_layout_take_host(struct gt_layout *layout, uint64_t size)
 	return offset;
 }
 
+uint64_t gt_layout_take_pages(struct gt_layout *layout, uint64_t size)
+{
+	uint64_t offset = align(layout->host_size, PAGE);
+
+	layout->host_size = align(offset + size, PAGE);
+	return offset;
+}
+
 int gt_layout_add_ring(struct gt_layout *layout, struct gputrace_map *map, uint64_t size)
 {
 	struct gt_layout_ring *ring;

@@ -30,6 +30,8 @@ void gt_layout_init(struct gt_layout *layout, uint64_t timeline_ring_bytes);
 /* Take room in an arena, 256-byte aligned; the offset. */
 uint64_t gt_layout_take_dev(struct gt_layout *layout, uint64_t size);
 uint64_t gt_layout_take_host(struct gt_layout *layout, uint64_t size);
+/* The same in whole pages, which nothing else lies in. */
+uint64_t gt_layout_take_pages(struct gt_layout *layout, uint64_t size);
 
 /* A ring of `size` bytes (a power of two) for a map; its index, or -ENOSPC. */
 int gt_layout_add_ring(struct gt_layout *layout, struct gputrace_map *map, uint64_t size);

@@ -53,22 +53,26 @@ int gt_process_accept(struct gputrace_target *target)
 static int send_config(struct gt_process *process, int config_fd)
 {
 	struct gt_msg message = { GT_WIRE_MAGIC, GT_WIRE_VERSION, GT_MSG_CONFIG, 0 };
+	const struct gputrace_target *target = process->target;
+	int fds[2 + GT_SHARED_MAX] = { process->shm_fd, config_fd };
+	size_t fds_size = (2 + target->shared_count) * sizeof(int);
 	union {
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		char bytes[CMSG_SPACE(sizeof(fds))];
 		struct cmsghdr align;
 	} control = { 0 };
 	struct iovec iov = { &message, sizeof(message) };
 	struct msghdr header = {
 		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
+		.msg_control = control.bytes, .msg_controllen = CMSG_SPACE(fds_size),
 	};
 	struct cmsghdr *part = CMSG_FIRSTHDR(&header);
-	int fds[2] = { process->shm_fd, config_fd };
 
+	for (unsigned i = 0; i < target->shared_count; i++)
+		fds[2 + i] = target->shared[i].fd;
 	part->cmsg_level = SOL_SOCKET;
 	part->cmsg_type = SCM_RIGHTS;
-	part->cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(part), fds, sizeof(fds));
+	part->cmsg_len = CMSG_LEN(fds_size);
+	memcpy(CMSG_DATA(part), fds, fds_size);
 	return sendmsg(process->socket, &header, MSG_NOSIGNAL) == (ssize_t)sizeof(message) ? 0 : -errno;
 }
 

@@ -15,6 +15,7 @@
 
 #include "lib/attach/attach.h"
 #include "lib/attach/link.h"
+#include "lib/attach/shared.h"
 #include "lib/ctx.h"
 #include "lib/target/context.h"
 #include "lib/target/spawn.h"
@@ -51,6 +52,7 @@ static void free_kernels(struct gputrace_target *target)
 static void destroy(struct gputrace_target *target)
 {
 	gt_target_keep_maps(target);
+	gt_shared_close(target);
 	while (target->links) {
 		struct gputrace_link *link = target->links;
 

@@ -65,6 +65,14 @@ struct gt_process {
 	struct gt_launches *launches;	/* the reader's */
 };
 
+/* A map that the operating system's kernel and the GPU share. */
+struct gt_shared_map {
+	struct gputrace_map *map;
+	int fd;			/* of the kernel's array */
+	void *memory;		/* its pages */
+	uint64_t bytes;		/* whole pages */
+};
+
 struct gputrace_target {
 	atomic_uint references;
 	struct gputrace_ctx *ctx;
@@ -86,6 +94,8 @@ struct gputrace_target {
 	uint32_t link_bits;	/* GPU links in use */
 	struct gt_layout layout;
 	bool laid_out;
+	struct gt_shared_map shared[GT_SHARED_MAX];	/* ascending by place */
+	unsigned shared_count;
 	uint64_t flush_serial;
 	struct gputrace_reader *reader;
 };

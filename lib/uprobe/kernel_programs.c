@@ -20,6 +20,7 @@ struct gt_kernel_programs {
 	struct bpf_object *object;
 	struct bpf_link **links;
 	unsigned count;
+	unsigned wanted;
 };
 
 /* ---- what of the object to load ---- */
@@ -79,6 +80,31 @@ static int choose_maps(struct bpf_object *object, const void *elf, size_t size)
 			bpf_map__set_autocreate(map, false);
 	}
 	return gt_map_use_walk(elf, size, need_map, object);
+}
+
+static int make_array(struct bpf_map *map, uint32_t flags)
+{
+	int r = bpf_map__set_autocreate(map, true);
+
+	if (r == 0)
+		r = bpf_map__set_type(map, BPF_MAP_TYPE_ARRAY);
+	if (r == 0)
+		r = bpf_map__set_map_flags(map, flags);
+	return r == 0 ? bpf_map__set_map_extra(map, 0) : r;
+}
+
+static int change_map(struct bpf_object *object, const struct gt_kernel_map *wish)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, wish->name);
+	int r = map ? 0 : -ENOENT;
+
+	if (r == 0 && wish->array)
+		r = make_array(map, wish->flags);
+	if (r == 0 && wish->initial)
+		r = bpf_map__set_initial_value(map, wish->initial, wish->initial_size);
+	if (r == 0 && wish->fd >= 0)
+		r = bpf_map__reuse_fd(map, wish->fd);
+	return r < 0 ? gt_error(r, "map %s cannot be prepared for the kernel: %s", wish->name, strerror(-r)) : 0;
 }
 
 /* ---- where a uprobe section points ---- */
@@ -179,15 +205,15 @@ static int attach_program(struct gt_kernel_programs *programs, const struct bpf_
 	return 0;
 }
 
-static int attach_all(struct gt_kernel_programs *programs, unsigned count, const char *libcuda, pid_t pid,
+static int attach_all(struct gt_kernel_programs *programs, const char *libcuda, pid_t pid,
 		      struct gt_bpf_log *log)
 {
 	struct bpf_program *program;
 	int r = 0;
 
-	programs->links = calloc(count + 1, sizeof(*programs->links));
+	programs->links = calloc(programs->wanted + 1, sizeof(*programs->links));
 	if (!programs->links)
-		return gt_error(-ENOMEM, "no memory for %u programs", count);
+		return gt_error(-ENOMEM, "no memory for %u programs", programs->wanted);
 	bpf_object__for_each_program(program, programs->object) {
 		if (r == 0 && bpf_program__autoload(program))
 			r = attach_program(programs, program, libcuda, pid, log);
@@ -220,7 +246,8 @@ static int open_object(struct gt_kernel_programs *programs, const void *elf, siz
 }
 
 static int load(struct gt_kernel_programs *programs, const void *elf, size_t size,
-		const char *const *names, unsigned count, struct gt_bpf_log *log)
+		const char *const *names, unsigned count, const struct gt_kernel_map *maps,
+		unsigned map_count, struct gt_bpf_log *log)
 {
 	int r = open_object(programs, elf, size, log);
 
@@ -231,6 +258,10 @@ static int load(struct gt_kernel_programs *programs, const void *elf, size_t siz
 	r = choose_maps(programs->object, elf, size);
 	if (r < 0)
 		return gt_error(r, "the object is damaged");
+	for (unsigned i = 0; r == 0 && i < map_count; i++)
+		r = change_map(programs->object, &maps[i]);
+	if (r < 0)
+		return r;
 	r = bpf_object__load(programs->object);
 	return r < 0 ? load_failed(r, log) : 0;
 }
@@ -244,8 +275,9 @@ static void release(struct gt_kernel_programs *programs)
 	free(programs);
 }
 
-int gt_kernel_programs_attach(const void *elf, size_t size, const char *const *names, unsigned count,
-			      const char *libcuda, pid_t pid, struct gt_kernel_programs **ret_programs)
+int gt_kernel_programs_load(const void *elf, size_t size, const char *const *names, unsigned count,
+			    const struct gt_kernel_map *maps, unsigned map_count,
+			    struct gt_kernel_programs **ret_programs)
 {
 	struct gt_kernel_programs *programs = calloc(1, sizeof(*programs));
 	struct gt_bpf_log log;
@@ -253,15 +285,25 @@ int gt_kernel_programs_attach(const void *elf, size_t size, const char *const *n
 
 	if (!programs)
 		return gt_error(-ENOMEM, "no memory for kernel programs");
+	programs->wanted = count;
 	gt_bpf_log_begin(&log);
-	r = load(programs, elf, size, names, count, &log);
-	if (r == 0)
-		r = attach_all(programs, count, libcuda, pid, &log);
+	r = load(programs, elf, size, names, count, maps, map_count, &log);
 	if (r < 0)
 		release(programs);
 	gt_bpf_log_end();
 	if (r == 0)
 		*ret_programs = programs;
+	return r;
+}
+
+int gt_kernel_programs_attach(struct gt_kernel_programs *programs, const char *libcuda, pid_t pid)
+{
+	struct gt_bpf_log log;
+	int r;
+
+	gt_bpf_log_begin(&log);
+	r = attach_all(programs, libcuda, pid, &log);
+	gt_bpf_log_end();
 	return r;
 }
 

@@ -3,20 +3,40 @@
 #ifndef GT_UPROBE_KERNEL_PROGRAMS_H
 #define GT_UPROBE_KERNEL_PROGRAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct gt_kernel_programs;
 
+/* What a map is to be in the kernel, where that is not what the object says. */
+struct gt_kernel_map {
+	const char *name;
+	bool array;		/* an array with these flags, whatever its type */
+	uint32_t flags;
+	int fd;			/* of an array made before, which takes its place; else -1 */
+	const void *initial;	/* global variables: their contents, NULL: the object's */
+	size_t initial_size;
+};
+
 /*
- * Load the programs named in `names` out of a BPF object (the others, which are
- * for the GPU, are left out together with maps that only they use) and attach
- * them; uprobe sections without a path or whose library is "libcuda.so.1" get
- * `libcuda`.  pid: for uprobes, the process they are for, -1 for all.
- * Errors with gt_error() text; all or nothing.
+ * Load the programs named in `names` out of a BPF object; the others, which are
+ * for the GPU, are left out together with maps that only they use.
+ * Errors with gt_error() text.
  */
-int gt_kernel_programs_attach(const void *elf, size_t size, const char *const *names, unsigned count,
-			      const char *libcuda, pid_t pid, struct gt_kernel_programs **ret_programs);
+int gt_kernel_programs_load(const void *elf, size_t size, const char *const *names, unsigned count,
+			    const struct gt_kernel_map *maps, unsigned map_count,
+			    struct gt_kernel_programs **ret_programs);
+
+/*
+ * Attach them; uprobe sections without a path or whose library is "libcuda.so.1"
+ * get `libcuda`.  pid: for uprobes, the process they are for, -1 for all.
+ * Errors with gt_error() text: some may be attached then.
+ */
+int gt_kernel_programs_attach(struct gt_kernel_programs *programs, const char *libcuda, pid_t pid);
+
+/* Detach and unload; NULL is fine. */
 void gt_kernel_programs_detach(struct gt_kernel_programs *programs);
 
 /* File descriptor of one of the object's loaded maps, -ENOENT. */

@@ -17,7 +17,7 @@
 
 enum gt_message_type {
 	GT_MSG_HELLO = 1,	/* agent: struct gt_msg_hello */
-	GT_MSG_CONFIG,		/* controller: shared memory and config, as two descriptors */
+	GT_MSG_CONFIG,		/* controller: descriptors of shared memory, config, shared maps */
 	GT_MSG_READY,		/* agent: hooks are in; `value` counts them */
 	GT_MSG_FLUSH,		/* controller: copy the device arenas out; `value` is a serial */
 	GT_MSG_FLUSHED,		/* agent: done; `value` is the serial */
@@ -40,9 +40,10 @@ struct gt_msg_hello {
 };
 
 /*
- * The config descriptor: this header; probe_count records; text_size bytes of
- * PTX text with a NUL; string_size bytes of NUL-terminated strings that the
- * records point into.  Sealed, so it cannot change while it is read.
+ * The config descriptor: this header; probe_count records; shared_count shared
+ * maps; text_size bytes of PTX text with a NUL; string_size bytes of
+ * NUL-terminated strings that the records point into.  Sealed, so it cannot
+ * change while it is read.
  */
 struct gt_config {
 	uint64_t magic;
@@ -51,6 +52,8 @@ struct gt_config {
 	uint32_t probe_count;
 	uint32_t string_size;
 	uint64_t text_size;	/* with its NUL */
+	uint32_t shared_count;
+	uint32_t reserved;
 };
 #define GT_CONFIG_LIST 1u	/* report every kernel of every image, also when nothing is attached */
 #define GT_CONFIG_STAMP 2u	/* send clock records from the start */
@@ -62,5 +65,17 @@ struct gt_config_probe {
 };
 
 #define GT_PROBES_MAX 64
+
+/*
+ * A map that programs in the operating system's kernel use too: an array of the
+ * kernel's, whose descriptor comes with the config's, in the order of this table.
+ * Its pages take the place of the host arena's in every context area.  Ascending
+ * by offset and apart from each other; both numbers are multiples of the page size.
+ */
+struct gt_config_shared {
+	uint64_t offset, bytes;	/* in the host arena */
+};
+
+#define GT_SHARED_MAX 32
 
 #endif

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define GT_WIRE_VERSION 1u
+#define GT_WIRE_VERSION 2u
 #define GT_WIRE_MAGIC 0x6563617274757067ull	/* "gputrace" */
 
 /*
@@ -189,7 +189,8 @@ struct gt_rec_note {
 /*
  * Host arena: one for each CUDA context, in the shared memory below.  The GPU's
  * `host` parameter points at it.  Maps in host memory and the data of rings
- * follow at offsets that the controller chooses.
+ * follow at offsets that the controller chooses.  In the traced process, memory of
+ * the operating system's BPF maps may be mapped over some of it (see proto.h).
  */
 struct gt_host_arena {
 	uint64_t ring_tail[GT_RINGS_MAX];	/* written by the reader */

@@ -157,8 +157,12 @@ void run_target(struct run *run, const struct run_options *options, ...)
 	if (options->object) {
 		r = gputrace_object_open_file(NULL, options->object, &run->object);
 		ck_assert_msg(!r, "%s: %s", options->object, gputrace_last_error());
+		if (options->opened)
+			options->opened(run);
 		r = gputrace_attach_object(run->target, run->object, &links[1]);
 		ck_assert_msg(!r, "attach: %s", gputrace_last_error());
+		if (options->attached)
+			options->attached(run);
 	}
 	if (options->api) {
 		r = gputrace_attach_api(run->target, NULL, &links[2]);

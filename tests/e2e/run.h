@@ -8,8 +8,13 @@
 
 #define RUN_KEPT 4096
 
+struct run;
+
 struct run_options {
 	const char *object;	/* file under the build folder to attach, NULL: none */
+	/* Called, if set, before and after it is attached. */
+	void (*opened)(struct run *run);
+	void (*attached)(struct run *run);
 	bool timeline;
 	bool api;		/* uprobes too */
 	uint64_t gpu_ring_bytes, agent_ring_bytes;

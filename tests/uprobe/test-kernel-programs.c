@@ -33,9 +33,25 @@ static void free_object(void)
 	free(object);
 }
 
+static int attach_part(size_t size, const char *const *names, unsigned count, const char *libcuda, pid_t pid,
+		       struct gt_kernel_programs **ret)
+{
+	struct gt_kernel_programs *programs;
+	int r = gt_kernel_programs_load(object, size, names, count, NULL, 0, &programs);
+
+	if (r < 0)
+		return r;
+	r = gt_kernel_programs_attach(programs, libcuda, pid);
+	if (r < 0)
+		gt_kernel_programs_detach(programs);
+	else
+		*ret = programs;
+	return r;
+}
+
 static int attach(const char *const *names, unsigned count, pid_t pid, struct gt_kernel_programs **ret)
 {
-	return gt_kernel_programs_attach(object, object_size, names, count, FAKECUDA, pid, ret);
+	return attach_part(object_size, names, count, FAKECUDA, pid, ret);
 }
 
 static uint64_t count_at(const struct gt_kernel_programs *programs, uint32_t index)
@@ -128,11 +144,11 @@ START_TEST(test_refused)
 	check_refused("nowhere", -EINVAL, "names no function");
 	check_refused("on_gpu", -EOPNOTSUPP, "cuda/entry:*");
 	check_refused("refused", -EACCES, "invalid mem access");
-	ck_assert_int_eq(gt_kernel_programs_attach(object, object_size, names, 1, NULL, -1, &programs), -ENOENT);
-	ck_assert_int_lt(gt_kernel_programs_attach("nonsense", 8, names, 1, FAKECUDA, -1, &programs), 0);
+	ck_assert_int_eq(attach_part(object_size, names, 1, NULL, -1, &programs), -ENOENT);
+	ck_assert_int_lt(gt_kernel_programs_load("nonsense", 8, names, 1, NULL, 0, &programs), 0);
 	/* Cut short anywhere: refused, or accepted when only the end's padding is gone. */
 	for (size_t size = 0; size < object_size; size += 97) {
-		if (gt_kernel_programs_attach(object, size, names, 1, FAKECUDA, -1, &programs) == 0)
+		if (attach_part(size, names, 1, FAKECUDA, -1, &programs) == 0)
 			gt_kernel_programs_detach(programs);
 	}
 }
