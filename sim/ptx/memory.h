@@ -12,7 +12,8 @@ unsigned char *memory_outside(struct warp *w, const struct op *op, unsigned lane
 unsigned char *memory_misaligned(struct warp *w, const struct op *op, unsigned lane, uint64_t addr,
 				 unsigned size);
 
-static inline uint64_t address_of(const void *base, unsigned lane, const struct op *op)
+static inline __attribute__((always_inline))
+uint64_t address_of(const void *base, unsigned lane, const struct op *op)
 {
 	if (op->flags & OPF_ADDR32)
 		return ((const uint32_t *)base)[lane] + op->imm;
@@ -20,7 +21,8 @@ static inline uint64_t address_of(const void *base, unsigned lane, const struct 
 }
 
 /* Host address of `size` bytes, or NULL with the fault noted.  Alignment is a power of two. */
-static inline unsigned char *locate(struct warp *w, const struct op *op, unsigned lane,
+static inline __attribute__((always_inline))
+unsigned char *locate(struct warp *w, const struct op *op, unsigned lane,
 				    uint64_t addr, unsigned size, unsigned align,
 				    enum ptx_space space)
 {

@@ -107,8 +107,32 @@ OP_HEAD(div_f32)
 	return OP_NEXT;
 }
 
+/*
+ * The hardware's fused multiply-add, where the compiler may not assume it but
+ * the processor has it; the C library's function costs a call a lane.
+ */
+#if defined(__x86_64__)
+#pragma GCC push_options
+#pragma GCC target("fma")
+OP3(fma_f32_fast, f32, f32, f32, f32, f32_canonical(__builtin_fmaf(a, b, c)))
+OP3(fma_f64_fast, f64, f64, f64, f64, __builtin_fma(a, b, c))
+#pragma GCC pop_options
+OP3(fma_f32_call, f32, f32, f32, f32, f32_canonical(fmaf(a, b, c)))
+OP3(fma_f64_call, f64, f64, f64, f64, fma(a, b, c))
+
+OP_HEAD(fma_f32)
+{
+	return __builtin_cpu_supports("fma") ? fma_f32_fast(w, op, mask) : fma_f32_call(w, op, mask);
+}
+
+OP_HEAD(fma_f64)
+{
+	return __builtin_cpu_supports("fma") ? fma_f64_fast(w, op, mask) : fma_f64_call(w, op, mask);
+}
+#else
 OP3(fma_f32, f32, f32, f32, f32, f32_canonical(fmaf(a, b, c)))
 OP3(fma_f64, f64, f64, f64, f64, fma(a, b, c))
+#endif
 
 OP_HEAD(fma_f32_full)
 {
