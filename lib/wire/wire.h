@@ -227,7 +227,7 @@ struct gt_slot_class {
 
 struct gt_slot {
 	uint64_t launch;	/* id of the launch that holds the slot, 0: free */
-	uint64_t start;		/* %globaltimer at its first block's entry */
+	uint64_t start;		/* first block's entry: bits 11..26 of the id above 48 bits of ~%globaltimer */
 	uint64_t classes_done;
 	uint64_t skipped;	/* last launch that found the slot taken and goes without */
 	struct gt_slot_class class_[GT_SLOT_CLASSES];
