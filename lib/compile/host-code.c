@@ -55,7 +55,8 @@ static uint64_t ring_part(const unsigned char *memory, uint64_t bytes, enum gt_s
 	case GT_SYMBOL_SIZE:
 		return bytes;
 	case GT_SYMBOL_SOURCE:
-		return 0;
+		/* 0 in its 16 bits; older LLVMs take a symbol that is all 0 for undefined. */
+		return 1u << 16;
 	default:
 		return (uintptr_t)memory;
 	}
