@@ -71,7 +71,7 @@ int gt_check_context(struct gt_verifier *v, struct gt_path *path, const struct g
 	int64_t at;
 
 	if (!gt_scalar_is_const(&pointer->range))
-		return gt_refuse(v, path->state->insn, "name the field in each branch",
+		return gt_refuse(v, path->state->insn, "name the field in each branch, or unroll the loop",
 				 "a variable offset into the context");
 	if (__builtin_add_overflow((int64_t)pointer->range.bits.value, (int64_t)offset, &at) ||
 	    at < 0 || at > size - (int64_t)bytes)

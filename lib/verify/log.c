@@ -137,8 +137,7 @@ static void log_reg(struct gt_log *log, unsigned regno, const struct gt_reg *reg
 
 	gt_log_printf(log, " r%u=%s%s", regno, names[reg->type], reg->maybe_null ? "_or_null" : "");
 	if (gt_scalar_is_const(&reg->range))
-		gt_log_printf(log, "%s%lld", gt_reg_is_pointer(reg) ? "+" : "",
-			      (long long)reg->range.bits.value);
+		gt_log_printf(log, gt_reg_is_pointer(reg) ? "%+lld" : "%lld", (long long)reg->range.bits.value);
 	else
 		gt_log_printf(log, "[u %llu..%llu s %lld..%lld bits %llx/%llx]",
 			      (unsigned long long)reg->range.umin, (unsigned long long)reg->range.umax,

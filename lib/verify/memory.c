@@ -102,7 +102,7 @@ static int note_memory(struct gt_verifier *v, struct gt_path *path, const struct
 				 "this access reaches %s on one path and %s on another",
 				 memory_names[fact->mem], memory_names[kind]);
 	if (kind == GT_MEM_CONTEXT && fact->offset != (int32_t)pointer->range.bits.value + offset)
-		return gt_refuse(v, path->state->insn, "name the field in each branch",
+		return gt_refuse(v, path->state->insn, "name the field in each branch, or unroll the loop",
 				 "this access reads context offset %d on one path and %lld on another",
 				 fact->offset, (long long)pointer->range.bits.value + offset);
 	if (fact->map != pointer->map)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MISSES 4u			/* that a checkpoint may have, and again for each hit */
+#define MISSES 16u			/* that a checkpoint may have, and again for each hit */
 #define LOOKS 64u			/* at checkpoints, before they count as misses in any case */
 #define NODE_BYTES_MAX ((size_t)128 << 20)	/* all checkpoints' states */
 #define PENDING_MAX 8192u		/* branches of a path not followed yet */

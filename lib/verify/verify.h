@@ -11,7 +11,12 @@
 
 #include "lib/object/prog.h"
 
-/* What a memory instruction's address register points at; the same on every path, or the program is refused. */
+/*
+ * What a memory instruction's address register points at; the same on every path,
+ * or the program is refused.  Every accepted access is aligned to its size, given
+ * that stack frames, map values and records begin at multiples of 8.  Memory that
+ * helpers work on need not be aligned.
+ */
 enum gt_mem {
 	GT_MEM_NONE,		/* no memory instruction, or never reached */
 	GT_MEM_STACK,

@@ -49,6 +49,9 @@ const struct accepted accepted[] = {
 		JIF(BPF_JLT, R3, 64, -7), EXIT), 3 + 64 * 7 + 1 },
 	{ "loop with two counters of its own", PROG(LDX(DW, R2, R1, 0), MOV(R0, 0), MOV(R3, 0), MOV(R5, 0), MOVR(R4, R2), ALUR(BPF_RSH, R4, R3), AND(R4, 3), JIF(BPF_JEQ, R4, 0, 2), ADD(R0, 1), JMP(1),
 		ADD(R5, 3), ADD(R3, 1), JIF(BPF_JLT, R3, 200, -9), ADDR(R0, R5), EXIT), 0 },
+	{ "loop that finds the largest", PROG(MOV32(R6, 0), MOV(R3, 0), LD_VALUE(R4, MAP_DATA, 0), MOV32(R8, 0), JMP(5), ADD(R4, 4), ADD(R3, 1), MOVR32(R6, R7), MOVR32(R8, R0), JIF(BPF_JEQ, R3, 8, 7),
+		LDX(W, R7, R4, 0), MOVR32(R0, R3), JIFR32(BPF_JGT, R7, R6, 1), MOVR32(R0, R8), JIFR32(BPF_JGT, R7, R6, -10), MOVR32(R7, R6), JMP(-12),
+		MOVR32(R1, R0), ALU(BPF_LSH, R1, 2), LD_VALUE(R4, MAP_DATA, 0), ADDR(R4, R1), ST(W, R4, 0, 0), EXIT), 0 },
 	{ "loop over a value", PROG(LOOKUP_ZERO(MAP_BIG), NULL_EXIT, MOV(R1, 0), MOV(R2, 0), MOVR(R3, R0), ADDR(R3, R1), LDX(B, R4, R3, 0), ADDR(R2, R4), ADD(R1, 1), JIF(BPF_JLT, R1, 4096, -6), MOVR(R0, R2), EXIT),
 	  6 - 1 + 1 + 1 + 2 + 4096 * 6 + 2 - 1 },
 

@@ -496,7 +496,7 @@ static int get_number(struct vm *vm, struct vm_value value, uint64_t *ret)
 
 static int sized(struct vm *vm, struct vm_value at, struct vm_value size, bool write)
 {
-	uint64_t bytes;
+	uint64_t bytes = 0;
 
 	if (get_number(vm, size, &bytes))
 		return VM_FAULT;
@@ -509,7 +509,7 @@ static int sized(struct vm *vm, struct vm_value at, struct vm_value size, bool w
 
 static int lookup(struct vm *vm, struct frame *f)
 {
-	const struct gt_map_desc *map;
+	const struct gt_map_desc *map = NULL;
 	unsigned index;
 
 	if (get_map(vm, f->reg[1], &map) || need(vm, f->reg[2], map->key_size, false))
@@ -523,7 +523,7 @@ static int lookup(struct vm *vm, struct frame *f)
 
 static int change(struct vm *vm, struct frame *f, bool with_value)
 {
-	const struct gt_map_desc *map;
+	const struct gt_map_desc *map = NULL;
 	uint64_t flags;
 
 	if (get_map(vm, f->reg[1], &map) || need(vm, f->reg[2], map->key_size, false))
@@ -538,8 +538,8 @@ static int change(struct vm *vm, struct frame *f, bool with_value)
 
 static int reserve(struct vm *vm, struct frame *f)
 {
-	const struct gt_map_desc *map;
-	uint64_t size, flags;
+	const struct gt_map_desc *map = NULL;
+	uint64_t size = 0, flags;
 
 	if (get_map(vm, f->reg[1], &map) || get_number(vm, f->reg[2], &size) || get_number(vm, f->reg[3], &flags))
 		return VM_FAULT;
@@ -574,7 +574,7 @@ static int loop(struct vm *vm, struct frame *f)
 {
 	struct vm_value target = f->reg[2], result;
 	unsigned pc = vm->pc, held = vm->held;
-	uint64_t count, flags;
+	uint64_t count = 0, flags;
 	struct frame inner;
 	int end;
 
