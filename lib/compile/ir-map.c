@@ -155,7 +155,7 @@ static void fill_table_function(struct gt_ir *ir, LLVMValueRef function, const s
 	LLVMPositionBuilderAtEnd(ir->builder, here);
 }
 
-/* One function for each map and operation, called from wherever the program does it. */
+/* One function for each shape of table and operation, called from wherever the program does it. */
 static LLVMValueRef table_function(struct gt_ir *ir, const struct gputrace_map *map,
 				   enum table_operation operation)
 {
@@ -163,7 +163,9 @@ static LLVMValueRef table_function(struct gt_ir *ir, const struct gputrace_map *
 	LLVMValueRef function;
 	char name[64];
 
-	snprintf(name, sizeof(name), "map%u_%s", map->index, table_operations[operation].name);
+	snprintf(name, sizeof(name), "table_%u_%u_%u_%s_%s", map->layout.key_bytes, map->layout.value_size,
+		 map->layout.max_entries, gt_map_arena(map) == GT_ARENA_HOST ? "host" : "dev",
+		 table_operations[operation].name);
 	function = LLVMGetNamedFunction(ir->module, name);
 	if (function)
 		return function;

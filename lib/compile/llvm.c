@@ -177,10 +177,15 @@ static int check_module(struct gt_llvm *llvm)
 static int run_passes(struct gt_llvm *llvm, const char *passes)
 {
 	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-	LLVMErrorRef error = LLVMRunPasses(llvm->module, passes, llvm->machine, options);
+	LLVMErrorRef error;
 	char *message;
 	int r = 0;
 
+	/* clang has unrolled what is worth it; the runtime says so where it matters. */
+	LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
+	LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
+	LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
+	error = LLVMRunPasses(llvm->module, passes, llvm->machine, options);
 	LLVMDisposePassBuilderOptions(options);
 	if (error) {
 		message = LLVMGetErrorMessage(error);

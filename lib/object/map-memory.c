@@ -12,6 +12,7 @@
 
 /* The table's functions for memory that only this process writes. */
 #define GT_HASH_MEM
+#define GT_HASH_UNROLL
 #define GT_HASH_FN static inline __attribute__((unused))
 #define gt_hash_load(t, p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define gt_hash_load_plain(t, p) __atomic_load_n(p, __ATOMIC_RELAXED)

@@ -31,6 +31,7 @@
  *   gt_hash_or(t, p, v)                fetch and or, acquire and release
  *   gt_hash_fence(t)                   acquire and release
  *   gt_hash_copy(t, to, from, n)       copy bytes into a node's value, 8 at a time where possible
+ *   GT_HASH_UNROLL                     in front of loops over a key's words, may be empty
  * with pointers of type GT_HASH_MEM uint64_t *.
  */
 #ifndef GT_WIRE_HASH_H
@@ -99,6 +100,7 @@ GT_HASH_FN uint64_t gt_hash_of(const struct gt_hash_table *t, const uint64_t *ke
 	uint64_t hash = 0x9e3779b97f4a7c15ull;
 	uint32_t i;
 
+	GT_HASH_UNROLL
 	for (i = 0; i < t->key_bytes / 8; i++) {
 		hash = (hash ^ key[i]) * 0xff51afd7ed558ccdull;
 		hash ^= hash >> 32;
@@ -117,6 +119,7 @@ GT_HASH_FN int gt_hash_compare(const struct gt_hash_table *t, const uint64_t *ke
 
 	if (hash != word)
 		return hash < word ? -1 : 1;
+	GT_HASH_UNROLL
 	for (i = 0; i < t->key_bytes / 8; i++) {
 		word = gt_hash_load_plain(t, &other[i]);
 		if (key[i] != word)
@@ -216,6 +219,7 @@ GT_HASH_FN void gt_hash_fill(const struct gt_hash_table *t, GT_HASH_MEM struct g
 	uint32_t i;
 
 	gt_hash_store(t, &node->hash, hash);
+	GT_HASH_UNROLL
 	for (i = 0; i < t->key_bytes / 8; i++)
 		gt_hash_store(t, &to[i], key[i]);
 	gt_hash_copy(t, gt_hash_value(t, node), value, t->value_size);
@@ -329,25 +333,27 @@ GT_HASH_FN int gt_hash_delete(const struct gt_hash_table *t, const uint64_t *key
 	uint64_t hash = gt_hash_of(t, key);
 	uint64_t want;
 	uint32_t tries;
-	int r;
+	int deleted = 0, r;
 
 	for (tries = 0; tries < GT_HASH_TRIES; tries++) {
 		r = gt_hash_find(t, key, hash, &place);
+		if (deleted)
+			return 0;	/* this search has taken it out of the list */
 		if (r <= 0)
 			return r < 0 ? r : -ENOENT;
 		node = gt_hash_node(t, place.node);
 		want = (place.next_word + GT_HASH_TAG) | GT_HASH_MARK;
 		if (gt_hash_cas(t, &node->next, place.next_word, want) != place.next_word)
 			continue;
+		deleted = 1;
 		gt_hash_add(t, counts, -GT_HASH_ELEMENT - GT_HASH_PLACE);
 		want = ((place.link_word + GT_HASH_TAG) & ~GT_HASH_INDEX) | (place.next_word & GT_HASH_INDEX);
-		if (gt_hash_cas(t, place.link, place.link_word, want) == place.link_word)
+		if (gt_hash_cas(t, place.link, place.link_word, want) == place.link_word) {
 			gt_hash_drop(t, node);
-		else
-			gt_hash_find(t, key, hash, &place);
-		return 0;
+			return 0;
+		}
 	}
-	return -EBUSY;
+	return deleted ? 0 : -EBUSY;
 }
 
 /* The value's address, or NULL. */

@@ -14,12 +14,16 @@ typedef int64_t s64;
 
 #define INLINE inline __attribute__((always_inline))
 #define EXPORT __attribute__((always_inline))	/* found by its name */
+#define UNROLL _Pragma("clang loop unroll(full)")
 
 #ifdef __NVPTX__
 #include "lib/compile/runtime/machine-gpu.h"
 #else
 #include "lib/compile/runtime/machine-host.h"
 #endif
+
+/* Copies of a known length up to this are written out. */
+#define UNROLLED_BYTES 256
 
 /* The context as 32-bit words, see struct gputrace_gpu_ctx. */
 enum {
@@ -337,6 +341,24 @@ static INLINE u64 payload_word(const u8 *payload, u32 size, u32 at)
 	return word;
 }
 
+/*
+ * Known and small: one store after another, so that what is stored need not be in
+ * memory before.
+ */
+static INLINE void put_payload(const struct ring *ring, u64 position, const u8 *payload, u32 size, u32 uniform)
+{
+	u32 at;
+
+	if (uniform && size <= UNROLLED_BYTES) {
+		UNROLL
+		for (at = 0; at < size; at += 8)
+			put_word(ring, position + at, payload_word(payload, size, at));
+		return;
+	}
+	for (at = 0; at < size; at += 8)
+		put_word(ring, position + at, payload_word(payload, size, at));
+}
+
 /* uniform: size is the same in all threads.  0; -EAGAIN: no room, counted as lost; -E2BIG. */
 EXPORT s64 gt_rt_ring_output(u64 ctl, u64 tail, u64 data, u64 ring_size, u32 type, u32 source,
 			     const u8 *payload, u32 size, u32 uniform)
@@ -347,7 +369,7 @@ EXPORT s64 gt_rt_ring_output(u64 ctl, u64 tail, u64 data, u64 ring_size, u32 typ
 		.data = (GLOBAL u8 *)data,
 		.size = ring_size,
 	};
-	u32 length = sizeof(struct gt_record) + ((size + 7) & ~7u), at;
+	u32 length = sizeof(struct gt_record) + ((size + 7) & ~7u);
 	u64 position, first;
 
 	if (size > GT_RECORD_MAX_PAYLOAD)
@@ -357,8 +379,7 @@ EXPORT s64 gt_rt_ring_output(u64 ctl, u64 tail, u64 data, u64 ring_size, u32 typ
 		return -EAGAIN;
 	}
 	put_word(&ring, position + 8, type | (u64)(source & 0xffff) << 16 | (u64)size << 32);
-	for (at = 0; at < size; at += 8)
-		put_word(&ring, position + 16 + at, payload_word(payload, size, at));
+	put_payload(&ring, position + 16, payload, size, uniform);
 	fence_sys();		/* pairs with the consumer's acquire load of the first word */
 	first = (u32)((u32)(position >> 3) + 1) | (u64)length << 32;
 	store_relaxed_sys((GLOBAL u64 *)(ring.data + (position & (ring.size - 1))), first);
@@ -392,6 +413,7 @@ __attribute__((noinline)) s64 gt_rt_printk(u64 ctl, u64 tail, u64 data, u64 ring
 /* ---- hash tables ---- */
 
 #define GT_HASH_FN static INLINE
+#define GT_HASH_UNROLL UNROLL
 #define gt_hash_load(t, p) ((t)->host_memory ? load_acquire_sys(p) : load_acquire_gpu(p))
 #define gt_hash_load_plain(t, p) ((t)->host_memory ? load_relaxed_sys(p) : load_relaxed_gpu(p))
 #define gt_hash_store(t, p, v) ((t)->host_memory ? store_relaxed_sys(p, v) : store_relaxed_gpu(p, v))
@@ -407,6 +429,12 @@ static INLINE void copy_words(GLOBAL u8 *to, const void *from, u32 bytes)
 	const u64 *words = from;
 	u32 i;
 
+	if (bytes <= UNROLLED_BYTES) {
+		UNROLL
+		for (i = 0; i < (bytes + 7) / 8; i++)
+			((GLOBAL u64 *)to)[i] = words[i];
+		return;
+	}
 	for (i = 0; i < (bytes + 7) / 8; i++)
 		((GLOBAL u64 *)to)[i] = words[i];
 }
