@@ -59,9 +59,19 @@ static const struct gt_probe every[] = {
 	{ GT_POINT_BLOCK, GT_PER_THREAD, 6, 0, "probe", "*", NULL },
 };
 
-static void check(const struct corpus_file *file, unsigned probes)
+/* Short enough to be written out, with a label that kernels may have too. */
+static const char short_probe[] =
+	".visible .func probe(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k,\n"
+	"\t.param .b64 p, .param .b64 a, .param .b32 s, .param .b32 c)\n{\n"
+	"\t.reg .b64 %rd<4>; .reg .b32 %r<3>; .reg .pred %p<2>;\n"
+	"\tld.param.b64 %rd1, [a]; ld.param.b32 %r1, [s]; ld.param.b64 %rd2, [p];\n"
+	"\tsetp.eq.u64 %p1, %rd2, %rd1; @%p1 bra $L__BB0_2; ld.param.b64 %rd3, [d];\n"
+	"\tred.global.add.u64 [%rd3], %rd1; red.global.add.u32 [%rd3+8], %r1;\n"
+	"$L__BB0_2:\n\tret;\n}\n";
+
+static void check(const struct corpus_file *file, const char *probe_text, unsigned probes)
 {
-	char *text = corpus_load(file), *out = instrument(text, every, probes);
+	char *text = corpus_load(file), *out = instrument_with(text, probe_text, every, probes);
 	unsigned i;
 
 	for (i = 0; i < 2 && file->archs[i]; i++)
@@ -72,13 +82,19 @@ static void check(const struct corpus_file *file, unsigned probes)
 
 START_TEST(entry_and_exit)
 {
-	check(&corpus[_i], 2);
+	check(&corpus[_i], PROBE("probe"), 2);
 }
 END_TEST
 
 START_TEST(every_point)
 {
-	check(&corpus[_i], 7);
+	check(&corpus[_i], PROBE("probe"), 7);
+}
+END_TEST
+
+START_TEST(every_point_written_out)
+{
+	check(&corpus[_i], short_probe, 7);
 }
 END_TEST
 
@@ -113,6 +129,7 @@ int main(void)
 	tcase_add_test(tcase, a_fault_is_seen);
 	tcase_add_loop_test(tcase, entry_and_exit, 0, CORPUS_COUNT);
 	tcase_add_loop_test(tcase, every_point, 0, CORPUS_COUNT);
+	tcase_add_loop_test(tcase, every_point_written_out, 0, CORPUS_COUNT);
 	tcase_add_test(tcase, copied_parameters);
 	return run_case("ptxas", tcase);
 }

@@ -13,21 +13,25 @@
  * first parameter of the kernel, if it gets them, in the fifth; kernel id and
  * launch word in the sixth and seventh.
  */
-static const char counting[] =
-	".func probe(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k,\n"
-	"\t.param .b64 p, .param .b64 a, .param .b32 s, .param .b32 c)\n{\n"
-	"\t.reg .b64 %d, %x, %p; .reg .b32 %w; .reg .pred %q;\n"
-	"\tld.param.b64 %d, [d]; ld.param.b64 %p, [p];\n"
-	"\tatom.global.add.u64 %x, [%d], 1;\n"
-	"\tld.param.b32 %w, [s]; cvt.u64.u32 %x, %w; atom.global.add.u64 %x, [%d+8], %x;\n"
-	"\tld.param.b64 %x, [a]; atom.global.add.u64 %x, [%d+16], %x;\n"
-	"\tld.param.b32 %w, [c]; cvt.u64.u32 %x, %w; atom.global.add.u64 %x, [%d+24], %x;\n"
-	"\tsetp.eq.u64 %q, %p, 0; @%q bra none;\n"
-	"\tld.u64 %x, [%p]; st.global.u64 [%d+32], %x;\n"
-	"none:\n"
-	"\tld.param.b32 %w, [k]; cvt.u64.u32 %x, %w; st.global.u64 [%d+40], %x;\n"
-	"\tld.param.b64 %x, [l]; st.global.u64 [%d+48], %x;\n"
-	"\tret;\n}\n";
+#define COUNTING(variable) \
+	".func probe(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k,\n" \
+	"\t.param .b64 p, .param .b64 a, .param .b32 s, .param .b32 c)\n{\n" variable COUNTING_BODY
+#define COUNTING_BODY \
+	"\t.reg .b64 %d, %x, %p; .reg .b32 %w; .reg .pred %q;\n" \
+	"\tld.param.b64 %d, [d]; ld.param.b64 %p, [p];\n" \
+	"\tatom.global.add.u64 %x, [%d], 1;\n" \
+	"\tld.param.b32 %w, [s]; cvt.u64.u32 %x, %w; atom.global.add.u64 %x, [%d+8], %x;\n" \
+	"\tld.param.b64 %x, [a]; atom.global.add.u64 %x, [%d+16], %x;\n" \
+	"\tld.param.b32 %w, [c]; cvt.u64.u32 %x, %w; atom.global.add.u64 %x, [%d+24], %x;\n" \
+	"\tsetp.eq.u64 %q, %p, 0; @%q bra again;\n" \
+	"\tld.u64 %x, [%p]; st.global.u64 [%d+32], %x;\n" \
+	"again:\n" \
+	"\tld.param.b32 %w, [k]; cvt.u64.u32 %x, %w; st.global.u64 [%d+40], %x;\n" \
+	"\tld.param.b64 %x, [l]; st.global.u64 [%d+48], %x;\n" \
+	"\tret;\n}\n"
+
+/* Written out at its places, and, for its variable, called. */
+static const char *const counting[] = { COUNTING(""), COUNTING("\t.local .b32 unused;\n") };
 
 struct counters {
 	uint64_t calls, sizes, addresses, spaces, first_param, kernel, launch, pad;
@@ -95,7 +99,7 @@ struct block {
 	struct counters *counters;
 };
 
-static char *weave(const char *text, const struct gt_probe *probes, unsigned count)
+static char *weave(const char *text, const struct gt_probe *probes, unsigned count, int called)
 {
 	static const unsigned which[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	struct gt_ptx *ptx = parse(text);
@@ -107,7 +111,7 @@ static char *weave(const char *text, const struct gt_probe *probes, unsigned cou
 
 	for (k = 0; k < kernels; k++)
 		plans[k] = (struct gt_ptx_plan){ 100 + k, which, count };
-	ck_assert_msg(!gt_ptx_instrument(ptx, counting, probes, count, plans, &out, &length, &error), "%s",
+	ck_assert_msg(!gt_ptx_instrument(ptx, counting[called], probes, count, plans, &out, &length, &error), "%s",
 		      error.text);
 	free(plans);
 	gt_ptx_free(ptx);
@@ -127,13 +131,16 @@ static void hide(const char *text, const char *kernel, uint64_t switches, struct
 	gt_ptx_free(ptx);
 }
 
+static int call_probes;		/* rather than write them out */
+
 /* Runs a kernel of this text with one kind of probe and returns what was counted. */
 static struct counters count(const char *text, const char *kernel, const struct gt_probe *probe,
 			     uint64_t switches, unsigned blocks, unsigned threads, struct block *params)
 {
 	struct counters counters = { 0 };
-	char *out = weave(text, probe, 1);
+	char *out = weave(text, probe, 1, call_probes);
 
+	ck_assert_uint_eq(count_of(out, "call probe,") > 0, call_probes && count_of(out, "__gt_off:") > 0);
 	hide(text, kernel, switches, params, &counters);
 	run(out, kernel, blocks, threads, params->bytes);
 	free(out);
@@ -330,14 +337,32 @@ END_TEST
 #define LOOP(test, array) \
 	tcase_add_loop_test(tcase, test, 0, (int)(sizeof(array) / sizeof((array)[0])))
 
-int main(void)
+static void write_out(void)
 {
-	TCase *tcase = tcase_create("run");
+	call_probes = 0;
+}
 
+static void call(void)
+{
+	call_probes = 1;
+}
+
+static TCase *all(const char *name, void (*setup)(void))
+{
+	TCase *tcase = tcase_create(name);
+
+	tcase_add_checked_fixture(tcase, setup, NULL);
 	LOOP(entries_are_exits, ways_out);
 	LOOP(one_elected_thread, elected);
 	tcase_add_test(tcase, groups_add_up);
 	tcase_add_loop_test(tcase, addresses, 0, 3);
 	tcase_add_test(tcase, parameters);
-	return run_case("run", tcase);
+	return tcase;
+}
+
+int main(void)
+{
+	int called = run_case("probes called", all("called", call));
+
+	return run_case("probes written out", all("written out", write_out)) || called;
 }

@@ -147,12 +147,13 @@ static const struct {
 	{ "ld.f64 %rd1, [%rd2+8];", "mov.u64 %__gt_a, %rd2;\n\tadd.s64 %__gt_a, %__gt_a, 8;", "8", GT_SPACE_GENERIC },
 	{ "ld.global.v4.b32 {%r1,%r1,%r1,%r1}, [ %rd1 + -16 ];", "add.s64 %__gt_a, %__gt_a, -16;", "16", GT_SPACE_GLOBAL },
 	{ "ld.global.v2.u8 {%r1,%r1}, [%rd1+(4*2)];", "add.s64 %__gt_a, %__gt_a, (4*2);", "2", GT_SPACE_GLOBAL },
-	{ "ld.shared.u16 %r1, [%r2];", "mov.u32 %__gt_u, %r2;\n\tcvt.u64.u32 %__gt_a, %__gt_u;", "2", GT_SPACE_SHARED },
-	{ "ld.shared.u16 %r1, [%r2+6];", "add.s32 %__gt_u, %r2, 6;\n\tcvt.u64.u32 %__gt_a, %__gt_u;", "2", GT_SPACE_SHARED },
-	{ "ld.shared.b32 %r1, [sh+8];", "mov.u64 %__gt_a, sh;\n\tadd.s64 %__gt_a, %__gt_a, 8;", "4", GT_SPACE_SHARED },
+	{ "ld.shared.u16 %r1, [%r2];", "mov.u32 %__gt_u, %r2;\n\tcvt.u64.u32 %__gt_a, %__gt_u;\n\tcvta.shared.u64 %__gt_a, %__gt_a;", "2", GT_SPACE_SHARED },
+	{ "ld.shared.u16 %r1, [%r2+6];", "add.s32 %__gt_u, %r2, 6;\n\tcvt.u64.u32 %__gt_a, %__gt_u;\n\tcvta.shared.u64 %__gt_a, %__gt_a;", "2", GT_SPACE_SHARED },
+	{ "ld.shared.b32 %r1, [sh+8];", "mov.u64 %__gt_a, sh;\n\tadd.s64 %__gt_a, %__gt_a, 8;\n\tcvta.shared.u64 %__gt_a, %__gt_a;", "4", GT_SPACE_SHARED },
+	{ "ld.shared::cluster.b32 %r1, [%r2];", "cvta.shared::cluster.u64 %__gt_a, %__gt_a;", "4", GT_SPACE_SHARED },
 	{ "ld.b32 %r1, [sh];", "mov.u64 %__gt_a, sh;", "4", GT_SPACE_SHARED },
 	{ "ld.b32 %r1, [gl];", "mov.u64 %__gt_a, gl;", "4", GT_SPACE_GLOBAL },
-	{ "ld.local.b8 %r1, [16];", "mov.u64 %__gt_a, 16;", "1", GT_SPACE_LOCAL },
+	{ "ld.local.b8 %r1, [16];", "mov.u64 %__gt_a, 16;\n\tcvta.local.u64 %__gt_a, %__gt_a;", "1", GT_SPACE_LOCAL },
 	{ "ld.global.b32 %r1, [%rd1 /* here */ + // there\n 4];", "add.s64 %__gt_a, %__gt_a, 4;", "4", GT_SPACE_GLOBAL },
 	{ "{ .reg .b32 %rd1; ld.shared.b32 %r1, [%rd1]; }", "mov.u32 %__gt_u, %rd1;", "4", GT_SPACE_SHARED },
 	{ "{ .reg .b32 gl; ld.shared.b32 %r1, [gl]; }", "mov.u32 %__gt_u, gl;", "4", GT_SPACE_SHARED },
@@ -239,15 +240,15 @@ START_TEST(whole_output)	/* the smallest kernel, byte by byte */
 		"\tsetp.eq.u32 %__gt_p, %__gt_t, 0;\n"
 		"\t@%__gt_p bra __gt_off;\n"
 		"\t{\n"
-		"\tld.param.b64 %__gt_l, [__gt_launch+0];\n"
-		"\tld.param.b64 %__gt_d, [__gt_launch+8];\n"
-		"\tld.param.b64 %__gt_h, [__gt_launch+16];\n"
 		"\t{\n"
 		"\t.param .b64 __gt_0; .param .b64 __gt_1; .param .b64 __gt_2; .param .b32 __gt_3;\n"
 		"\t.param .b64 __gt_4; .param .b64 __gt_5; .param .b32 __gt_6; .param .b32 __gt_7;\n"
+		"\tld.param.b64 %__gt_l, [__gt_launch+0];\n"
 		"\tst.param.b64 [__gt_0], %__gt_l;\n"
-		"\tst.param.b64 [__gt_1], %__gt_d;\n"
-		"\tst.param.b64 [__gt_2], %__gt_h;\n"
+		"\tld.param.b64 %__gt_l, [__gt_launch+8];\n"
+		"\tst.param.b64 [__gt_1], %__gt_l;\n"
+		"\tld.param.b64 %__gt_l, [__gt_launch+16];\n"
+		"\tst.param.b64 [__gt_2], %__gt_l;\n"
 		"\tst.param.b32 [__gt_3], 70;\n"
 		"\tst.param.b64 [__gt_4], 0;\n"
 		"\tst.param.b64 [__gt_5], 0;\n"
@@ -519,6 +520,96 @@ START_TEST(indirect_calls_reach_every_function)
 }
 END_TEST
 
+/* ---- written out instead of called ---- */
+
+#define PARAMS(name) \
+	"(.param .b64 " name "0, .param .b64 " name "1, .param .b64 " name "2, .param .b32 " name "3,\n" \
+	" .param .b64 " name "4, .param .b64 " name "5, .param .b32 " name "6, .param .b32 " name "7)"
+
+static char *weave_probe(const char *probe_text, uint32_t point, const char *kernel)
+{
+	struct gt_probe probe = probe_at(point);
+	static const unsigned which[] = { 0 };
+	const struct gt_ptx_plan plan = { 9, which, 1 };
+	struct gt_ptx_error error = { .text = "" };
+	struct gt_ptx *ptx = parse(kernel);
+	size_t length;
+	char *out = NULL;
+
+	ck_assert_msg(!gt_ptx_instrument(ptx, probe_text, &probe, 1, &plan, &out, &length, &error), "%s", error.text);
+	gt_ptx_free(ptx);
+	return out;
+}
+
+START_TEST(short_probes_are_written_out)
+{
+	static const char text[] =
+		"// before\n.visible .func probe" PARAMS("p") "\n{\n\t.reg .b64 %a<3>; .reg .b32 %r1; .reg .pred %p1;\n"
+		"\tld.param.u64 %a1, [p5]; /* ret; */ ld.param.u32 %r1, [p7]; setp.eq.u32 %p1, %r1, 0;\n"
+		"\t@%p1 ret; ld.param.b64 %a2, [p1];\n$L: red.global.add.u64 [%a2], %a1;\n\tret;\n}\n// after\n";
+	char *out = weave_probe(text, GT_POINT_LOAD, KERNEL("ld.global.u32 %r1, [%rd1+8]; $L: ret;"));
+
+	ck_assert_msg(strstr(out,
+		"\tmov.u64 %__gt_a, %rd1;\n\tadd.s64 %__gt_a, %__gt_a, 8;\n"
+		"\t{\n\t.reg .b64 %a<3>; .reg .b32 %r1; .reg .pred %p1;\n"
+		"\tmov.b64 %a1, %__gt_a; /* ret; */ mov.b32 %r1, 1; setp.eq.u32 %p1, %r1, 0;\n"
+		"\t@%p1 bra __gt_return; ld.param.b64 %a2, [__gt_launch+8];\n$L: red.global.add.u64 [%a2], %a1;\n"
+		"\tbra __gt_return;\n\n__gt_return:\n\t}\n") != NULL, "%s", out);
+	/* The function itself is gone, its surroundings are not; what it does not ask for is not worked out. */
+	ck_assert_uint_eq(count_of(out, "probe"), 0);
+	ck_assert_uint_eq(count_of(out, "// before\n\n// after\n"), 1);
+	ck_assert_uint_eq(count_of(out, "%__gt_s,"), 1);	/* its declaration */
+	free(out);
+}
+END_TEST
+
+static const char *const kept[] = {
+	/* a variable, a call, an exit, part of an argument, an argument's address, a guarded load */
+	".func probe" PARAMS("p") " { .local .b32 x; ret; }",
+	".func other() { ret; } .func probe" PARAMS("p") " { call other; ret; }",
+	".func probe" PARAMS("p") " { exit; }",
+	".func probe" PARAMS("p") " { .reg .b32 %r; ld.param.u32 %r, [p1]; ret; }",
+	".func probe" PARAMS("p") " { .reg .b32 %r; ld.param.u32 %r, [p1+4]; ret; }",
+	".func probe" PARAMS("p") " { .reg .b64 %r; mov.u64 %r, p1; ret; }",
+	".func probe" PARAMS("p") " { .reg .pred %p; .reg .b64 %r; @%p ld.param.u64 %r, [p1]; ret; }",
+	/* not a function of this kind, or not there at all */
+	".func probe(.param .b64 a) { ret; }",
+	".extern .func probe" PARAMS("p") ";",
+	"",
+	"not PTX",
+};
+
+START_TEST(other_probes_are_called)
+{
+	char *out = weave_probe(kept[_i], GT_POINT_ENTRY, KERNEL("ret;"));
+
+	ck_assert_uint_eq(count_of(out, "call probe,"), 1);
+	ck_assert_ptr_nonnull(strstr(out, kept[_i]));
+	free(out);
+}
+END_TEST
+
+START_TEST(long_probes_are_called_where_there_are_many_places)
+{
+	char text[4096], *out;
+	unsigned instructions, i;
+
+	for (instructions = 20; instructions <= 60; instructions += 10) {
+		strcpy(text, ".func probe" PARAMS("p") " { .reg .b32 %r;");
+		for (i = 1; i < instructions; i++)
+			strcat(text, " mov.b32 %r, 1;");
+		strcat(text, " ret; }");
+		out = weave_probe(text, GT_POINT_EXIT, KERNEL("ret;"));
+		ck_assert_uint_eq(count_of(out, "call probe,"), instructions > 48);
+		free(out);
+		out = weave_probe(text, GT_POINT_STORE, KERNEL("st.u32 [%rd1], 1; ret;"));
+		ck_assert_uint_eq(count_of(out, "call probe,"), instructions > 24);
+		ck_assert_uint_eq(count_of(out, ".func probe"), instructions > 24);
+		free(out);
+	}
+}
+END_TEST
+
 /* ---- limits and malformed requests ---- */
 
 START_TEST(parameter_limit)
@@ -621,6 +712,9 @@ int main(void)
 	tcase_add_test(tcase, a_kernel_without_probes_switches_them_off);
 	tcase_add_test(tcase, links_keep_kernels_apart);
 	tcase_add_test(tcase, indirect_calls_reach_every_function);
+	tcase_add_test(tcase, short_probes_are_written_out);
+	LOOP(other_probes_are_called, kept);
+	tcase_add_test(tcase, long_probes_are_called_where_there_are_many_places);
 	tcase_add_test(tcase, parameter_limit);
 	tcase_add_test(tcase, malformed_probes);
 	tcase_add_test(tcase, no_plan_changes_nothing);

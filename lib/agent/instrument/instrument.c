@@ -26,6 +26,7 @@ struct weave {
 	const struct gt_ptx_plan *plans;
 	struct gt_ptx_error *err;
 	struct ptx_reach reach;
+	struct ptx_inlines inlines;
 	struct ptx_text out;
 	uint32_t copied;		/* the program's text is written up to here */
 	unsigned *here;			/* scratch: probes that run at one place */
@@ -269,7 +270,7 @@ static void weave_header(struct weave *w, const char *probe_text)
 	gt_text_puts(&w->out, "\n\n");
 	if (w->reach.any)
 		gt_text_puts(&w->out, PTX_SHARED_DECLARATION);
-	gt_text_puts(&w->out, probe_text);
+	gt_inlines_write_rest(&w->out, &w->inlines, probe_text, w->probe_count);
 	gt_text_puts(&w->out, "\n");
 }
 
@@ -320,6 +321,22 @@ static int check_plan(const struct weave *w, uint32_t k)
 	return 0;
 }
 
+static int weave_planned(struct weave *w, const char *probe_text)
+{
+	unsigned i;
+	int r = gt_inlines_read(probe_text, w->probes, w->probe_count, &w->inlines);
+
+	if (r < 0)
+		return r;
+	for (i = 0; i < w->probe_count; i++)
+		w->inlines.of[i].called = !gt_inline_wanted(&w->inlines.of[i], &w->probes[i]);
+	w->site.inlines = &w->inlines;
+	weave_header(w, probe_text);
+	r = weave_all(w);
+	gt_inlines_free(&w->inlines);
+	return r;
+}
+
 static int weave_module(struct weave *w, const char *probe_text)
 {
 	uint32_t k, planned = 0;
@@ -335,8 +352,7 @@ static int weave_module(struct weave *w, const char *probe_text)
 		r = gt_reach_find(w->ptx, w->probes, w->probe_count, w->plans, &w->reach, w->err);
 		if (r < 0)
 			return r;
-		weave_header(w, probe_text);
-		r = weave_all(w);
+		r = weave_planned(w, probe_text);
 		gt_reach_free(w->ptx, &w->reach);
 		if (r < 0)
 			return r;

@@ -29,7 +29,10 @@ struct gt_ptx_kernel {
 	const char *refusal;	/* a sentence when it cannot take probes, else NULL */
 };
 
-/* The state space a probe of a memory access is told; as GPUTRACE_SPACE_*. */
+/*
+ * The state space that the instruction names, which a probe of a memory access
+ * is told beside the generic address; as GPUTRACE_SPACE_*.
+ */
 enum gt_space {
 	GT_SPACE_GENERIC,
 	GT_SPACE_GLOBAL,
@@ -62,8 +65,32 @@ struct gt_ptx_plan {
 };
 
 /*
+ * Where probes go and what they are told:
+ * - ENTRY: before the first statement of a kernel, once, even if a loop starts there.
+ * - EXIT: before each ret and exit of a kernel, at its end when control gets
+ *   there, and before each exit in functions that the kernel may call.
+ * - LOAD, STORE, ATOMIC: before ld, st, atom, red and their like in global,
+ *   generic, shared and local space, in the kernel and in functions it may call.
+ *   Asynchronous copies count once, as what they do to global memory: cp.async
+ *   and bulk copies from it are loads, bulk copies to it stores, reductions
+ *   atomics; a bulk copy within a cluster is a store.  Tensor copies give no
+ *   address: 0, size 0.  Parameters, constants, textures, ldmatrix, wmma.load and
+ *   prefetches do not count.
+ * - INST: before instructions whose opcode with all modifiers, or whose opcode up
+ *   to the first dot, matches.
+ * - BLOCK: at the start of each basic block; calls do not end one.
+ * A predicated instruction's probes run when its predicate holds.  At one
+ * instruction probes run in the order of the plan, those of its block first.
+ *
+ * Functions get at the hidden parameter through 40 bytes of static shared memory,
+ * which are there only when a function carries probes.  Then kernels that call it
+ * and have an empty plan are changed too: they store a zero at entry.
+ */
+
+/*
  * Write the module anew: probe_text (".func" definitions, no header) goes in
- * after the module's header, and every kernel with a non-empty plan gets the
+ * after the module's header (less the short functions that are written out at
+ * their places), and every kernel with a non-empty plan gets the
  * hidden parameter and its probes.  plans has one entry for each kernel, in
  * order.  The result is malloc'd, NUL-terminated; *ret_length excludes the NUL.
  * -EINVAL with *err filled (e.g. a point this kernel cannot have), -E2BIG when

@@ -136,6 +136,16 @@ static int nth_space(const struct opcode *opcode, unsigned n, int *ret_named)
 	return GT_SPACE_GENERIC;
 }
 
+static int names_cluster(const struct opcode *opcode)
+{
+	uint32_t i;
+
+	for (i = 1; i < opcode->count; i++)
+		if (is(&opcode->piece[i], "shared::cluster"))
+			return 1;
+	return 0;
+}
+
 /* Element size times vector length; 0 when no type is named. */
 static uint32_t access_size(const struct opcode *opcode)
 {
@@ -317,6 +327,7 @@ static int read_cp_bulk(const char *text, const struct ptx_names *names,
 	access->point = reduce ? GT_POINT_ATOMIC :
 			from == GT_SPACE_GLOBAL ? GT_POINT_LOAD : GT_POINT_STORE;
 	access->space = (uint8_t)(access->point == GT_POINT_LOAD ? from : to);
+	access->cluster = (uint8_t)names_cluster(opcode);
 	if (tensor)
 		return 1;	/* a descriptor and coordinates, no address */
 	bracket = nth_bracket(operands, count, access->point == GT_POINT_LOAD);
@@ -379,6 +390,7 @@ int gt_access_read(const char *text, const struct ptx_names *names, const char *
 		return 0;
 	access.point = (uint8_t)point;
 	access.space = (uint8_t)space;
+	access.cluster = (uint8_t)names_cluster(&op);
 	bracket = nth_bracket(operands, count, 0);
 	read_address(names, operands, count, bracket, &access);
 	access.size = access_size(&op);

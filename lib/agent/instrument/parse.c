@@ -277,8 +277,8 @@ static int parse_body(struct ptx_parser *p, struct ptx_function *function)
 	return 0;
 }
 
-/* From ".entry" or ".func" to the end of its body or prototype. */
-static int parse_function(struct ptx_parser *p)
+/* From ".entry" or ".func" to the end of its body or prototype; start: of its linkage, if it has one. */
+static int parse_function(struct ptx_parser *p, uint32_t start)
 {
 	struct gt_ptx *ptx = p->ptx;
 	struct ptx_function *function;
@@ -293,6 +293,7 @@ static int parse_function(struct ptx_parser *p)
 	memset(function, 0, sizeof(*function));
 	function->is_kernel = (uint8_t)is_kernel;
 	function->params_end = PTX_NONE;
+	function->start = start;
 	p->kernel = NULL;
 	if (is_kernel)
 		r = start_kernel(p);
@@ -436,6 +437,7 @@ static int parse_section(struct ptx_parser *p)
 static int parse_item(struct ptx_parser *p)
 {
 	static const char *const linkage[] = { ".visible", ".extern", ".weak", ".common", ".hidden" };
+	uint32_t start;
 	size_t i;
 
 	if (gt_token_is(p, ".version"))
@@ -446,10 +448,14 @@ static int parse_item(struct ptx_parser *p)
 		return parse_address_size(p);
 	p->past_header = 1;
 	for (i = 0; i < sizeof(linkage) / sizeof(linkage[0]); i++)
-		if (gt_token_is(p, linkage[i]))
+		if (gt_token_is(p, linkage[i])) {
+			p->item_start = p->item_start == PTX_NONE ? p->token.at : p->item_start;
 			return gt_parse_next(p);
+		}
+	start = p->item_start == PTX_NONE ? p->token.at : p->item_start;
+	p->item_start = PTX_NONE;
 	if (gt_token_is(p, ".entry") || gt_token_is(p, ".func"))
-		return parse_function(p);
+		return parse_function(p, start);
 	if (gt_parse_is_declaration(p))
 		return gt_parse_declaration(p);
 	if (gt_token_is(p, ".file"))
@@ -480,7 +486,7 @@ static int parse_module(struct ptx_parser *p)
 
 int gt_ptx_parse(const char *text, size_t length, struct gt_ptx **ret_ptx, struct gt_ptx_error *err)
 {
-	struct ptx_parser p = { .error = err };
+	struct ptx_parser p = { .error = err, .item_start = PTX_NONE };
 	struct gt_ptx *ptx = calloc(1, sizeof(*ptx));
 	int r;
 

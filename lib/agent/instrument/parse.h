@@ -13,6 +13,7 @@ struct ptx_parser {
 	struct ptx_lexer lexer;
 	struct ptx_token token;		/* the current one */
 	int past_header;
+	uint32_t item_start;		/* where the item at module level begins, PTX_NONE: at the token */
 	struct ptx_names names;
 	struct ptx_kernel *kernel;	/* the one being read, else NULL */
 	struct ptx_token *operands;	/* of the current instruction */

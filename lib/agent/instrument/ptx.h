@@ -29,6 +29,7 @@ struct ptx_access {
 	uint8_t point;			/* GT_POINT_LOAD, _STORE, _ATOMIC */
 	uint8_t space;			/* enum gt_space */
 	uint8_t base_kind;		/* enum ptx_base */
+	uint8_t cluster;		/* GT_SPACE_SHARED: of any block of the cluster */
 	uint8_t unknown_size;		/* the parser cannot tell */
 	struct ptx_range base;
 	struct ptx_range offset;	/* constant expression after the '+', may be empty */
@@ -70,6 +71,7 @@ struct ptx_function {
 	uint8_t end_is_leader;		/* a block begins right before it */
 	uint8_t calls_pointer;		/* an indirect call */
 	uint32_t exits;			/* PTX_EXIT statements, falling off a kernel aside */
+	uint32_t start;			/* ".visible", ".func" */
 	uint32_t params_end;		/* of ')' of the parameter list; PTX_NONE: no list */
 	uint32_t params_count;
 	uint32_t body, end;		/* after '{', at '}' */

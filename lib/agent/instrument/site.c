@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/agent/instrument/site.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/agent/instrument/lex.h"
@@ -126,10 +127,16 @@ static void write_address(struct ptx_text *out, const struct ptx_site *site)
 		write_range(out, site->ptx, access->offset);
 		break;
 	default:
-		gt_text_puts(out, "\tmov.u64 %__gt_a, 0");
-		break;
+		gt_text_puts(out, "\tmov.u64 %__gt_a, 0;\n");
+		return;
 	}
 	gt_text_puts(out, ";\n");
+	/* Probes are told generic addresses. */
+	if (access->space == GT_SPACE_SHARED)
+		gt_text_printf(out, "\tcvta.shared%s.u64 %%__gt_a, %%__gt_a;\n",
+			       access->cluster ? "::cluster" : "");
+	else if (access->space == GT_SPACE_LOCAL)
+		gt_text_puts(out, "\tcvta.local.u64 %__gt_a, %__gt_a;\n");
 }
 
 static void write_size(struct ptx_text *out, const struct ptx_site *site)
@@ -149,42 +156,83 @@ static void write_size(struct ptx_text *out, const struct ptx_site *site)
 	}
 }
 
-/* The arguments are declared, stored and passed in one scope. */
-static void write_call(struct ptx_text *out, const struct ptx_site *site,
-		       const struct gt_probe *probe)
+static int is_memory(const struct gt_probe *probe)
 {
-	int memory = site->access && probe->point <= GT_POINT_ATOMIC && probe->point >= GT_POINT_LOAD;
-	int sized = probe->granularity == GT_PER_GROUP;
+	return probe->point == GT_POINT_LOAD || probe->point == GT_POINT_STORE ||
+	       probe->point == GT_POINT_ATOMIC;
+}
 
-	write_load(out, site, "b64", "%__gt_l", 0);
-	write_load(out, site, "b64", "%__gt_d", 8);
-	write_load(out, site, "b64", "%__gt_h", 16);
-	if (!site->kernel)
-		write_load(out, site, "b32", "%__gt_k", PTX_SHARED_KERNEL);
-	if (probe->flags & GT_PROBE_WANTS_PARAMS)
-		write_params_address(out, site);
-	if (memory)
+/* What the arguments come from; those that take more than one instruction are made ready. */
+static void write_sources(struct ptx_text *out, const struct ptx_site *site,
+			  const struct gt_probe *probe, const uint8_t uses[PTX_ARG_COUNT],
+			  char kernel[16], char space[16], struct ptx_source sources[PTX_ARG_COUNT])
+{
+	int memory = site->access && is_memory(probe);
+	int sized = probe->granularity == GT_PER_GROUP;
+	const char *load64 = site->kernel ? "ld.param.b64" : "ld.shared.b64";
+
+	snprintf(kernel, 16, "%u", site->kernel_id);
+	snprintf(space, 16, "%u", memory ? site->access->space : 0);
+	sources[PTX_ARG_LAUNCH] = (struct ptx_source){ load64, site->kernel ? "[" PTX_HIDDEN "+0]" : "[" PTX_SHARED "+0]" };
+	sources[PTX_ARG_DEV] = (struct ptx_source){ load64, site->kernel ? "[" PTX_HIDDEN "+8]" : "[" PTX_SHARED "+8]" };
+	sources[PTX_ARG_HOST] = (struct ptx_source){ load64, site->kernel ? "[" PTX_HIDDEN "+16]" : "[" PTX_SHARED "+16]" };
+	sources[PTX_ARG_KERNEL] = site->kernel ? (struct ptx_source){ "mov.b32", kernel } :
+		(struct ptx_source){ "ld.shared.b32", "[" PTX_SHARED "+32]" };
+	sources[PTX_ARG_PARAMS] = (struct ptx_source){ "mov.b64", "0" };
+	if (probe->flags & GT_PROBE_WANTS_PARAMS) {
+		sources[PTX_ARG_PARAMS].operand = "%__gt_q";
+		if (uses[PTX_ARG_PARAMS])
+			write_params_address(out, site);
+	}
+	sources[PTX_ARG_ADDRESS] = (struct ptx_source){ "mov.b64", memory ? "%__gt_a" : "0" };
+	if (memory && uses[PTX_ARG_ADDRESS])
 		write_address(out, site);
-	if (memory && !sized)
+	sources[PTX_ARG_SIZE] = (struct ptx_source){ "mov.b32", memory || sized ? "%__gt_s" : "0" };
+	if (memory && !sized && uses[PTX_ARG_SIZE])
 		write_size(out, site);
+	sources[PTX_ARG_SPACE] = (struct ptx_source){ "mov.b32", space };
+}
+
+/* The arguments are declared, stored and passed in one scope. */
+static void write_call(struct ptx_text *out, const struct gt_probe *probe,
+		       const struct ptx_source sources[PTX_ARG_COUNT])
+{
+	static const uint8_t wide[PTX_ARG_COUNT] = { 1, 1, 1, 0, 1, 1, 0, 0 };
+	const char *value;
+	unsigned i;
+
 	gt_text_puts(out, "\t{\n"
 		     "\t.param .b64 __gt_0; .param .b64 __gt_1; .param .b64 __gt_2; .param .b32 __gt_3;\n"
-		     "\t.param .b64 __gt_4; .param .b64 __gt_5; .param .b32 __gt_6; .param .b32 __gt_7;\n"
-		     "\tst.param.b64 [__gt_0], %__gt_l;\n"
-		     "\tst.param.b64 [__gt_1], %__gt_d;\n"
-		     "\tst.param.b64 [__gt_2], %__gt_h;\n");
-	if (site->kernel)
-		gt_text_printf(out, "\tst.param.b32 [__gt_3], %u;\n", site->kernel_id);
-	else
-		gt_text_puts(out, "\tst.param.b32 [__gt_3], %__gt_k;\n");
-	gt_text_printf(out, "\tst.param.b64 [__gt_4], %s;\n",
-		       probe->flags & GT_PROBE_WANTS_PARAMS ? "%__gt_q" : "0");
-	gt_text_printf(out, "\tst.param.b64 [__gt_5], %s;\n", memory ? "%__gt_a" : "0");
-	gt_text_printf(out, "\tst.param.b32 [__gt_6], %s;\n", memory || sized ? "%__gt_s" : "0");
-	gt_text_printf(out, "\tst.param.b32 [__gt_7], %u;\n", memory ? site->access->space : 0);
+		     "\t.param .b64 __gt_4; .param .b64 __gt_5; .param .b32 __gt_6; .param .b32 __gt_7;\n");
+	for (i = 0; i < PTX_ARG_COUNT; i++) {
+		value = sources[i].operand;
+		if (*value == '[') {		/* st.param takes no memory operand */
+			value = wide[i] ? "%__gt_l" : "%__gt_k";
+			gt_text_printf(out, "\t%s %s, %s;\n", sources[i].opcode, value,
+				       sources[i].operand);
+		}
+		gt_text_printf(out, "\tst.param.b%u [__gt_%u], %s;\n", wide[i] ? 64 : 32, i, value);
+	}
 	gt_text_puts(out, "\tcall ");
 	gt_text_puts(out, probe->function);
 	gt_text_puts(out, ", (__gt_0, __gt_1, __gt_2, __gt_3, __gt_4, __gt_5, __gt_6, __gt_7);\n\t}\n");
+}
+
+static void write_probe(struct ptx_text *out, const struct ptx_site *site, unsigned index)
+{
+	static const uint8_t all[PTX_ARG_COUNT] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	const struct gt_probe *probe = &site->probes[index];
+	struct ptx_inline *in = &site->inlines->of[index];
+	struct ptx_source sources[PTX_ARG_COUNT];
+	char kernel[16], space[16];
+
+	if (gt_inline_wanted(in, probe)) {
+		write_sources(out, site, probe, in->uses, kernel, space, sources);
+		gt_inline_write(out, site->inlines, in, sources);
+	} else {
+		write_sources(out, site, probe, all, kernel, space, sources);
+		write_call(out, probe, sources);
+	}
 }
 
 static void open_scope(struct ptx_text *out)
@@ -215,7 +263,7 @@ void gt_site_write(struct ptx_text *out, const struct ptx_site *site)
 				       "\t@%%__gt_p bra __gt_next;\n", switch_bit(probe));
 		}
 		write_election(out, probe->granularity, "__gt_next");
-		write_call(out, site, probe);
+		write_probe(out, site, site->which[i]);
 		gt_text_puts(out, "__gt_next:\n\t}\n");
 	}
 	gt_text_puts(out, "__gt_off:\n\t}\n\t");

@@ -3,6 +3,7 @@
 #ifndef GT_INSTRUMENT_SITE_H
 #define GT_INSTRUMENT_SITE_H
 
+#include "lib/agent/instrument/inline.h"
 #include "lib/agent/instrument/ptx.h"
 #include "lib/agent/instrument/text.h"
 
@@ -28,6 +29,7 @@ enum ptx_params_how {		/* how to get a generic address of the parameters */
 struct ptx_site {
 	const struct gt_ptx *ptx;
 	const struct gt_probe *probes;		/* all */
+	const struct ptx_inlines *inlines;
 	const unsigned *which;			/* those that run here, in order */
 	unsigned count;
 	const struct ptx_kernel *kernel;	/* NULL within a function */

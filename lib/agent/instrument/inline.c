@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/agent/instrument/inline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/agent/instrument/lex.h"
+#include "lib/agent/instrument/operand.h"
+
+#define HEADER ".version 9.0\n.target sm_75\n"
+
+/* A kernel is entered and left at few places, but accesses memory at many. */
+#define INSTRUCTIONS_MAX_ENDS 48u
+#define INSTRUCTIONS_MAX 24u
+
+static int same(const struct gt_ptx *ptx, const struct ptx_token *token, struct ptx_range range)
+{
+	return token->kind == PTX_WORD && token->length == range.length &&
+	       !memcmp(ptx->text + token->at, ptx->text + range.at, range.length);
+}
+
+static int is_word(const struct gt_ptx *ptx, const struct ptx_token *token, const char *word)
+{
+	return token->kind == PTX_WORD && token->length == strlen(word) &&
+	       !memcmp(ptx->text + token->at, word, token->length);
+}
+
+static int is_punct(const struct ptx_token *token, char c)
+{
+	return token->kind == PTX_PUNCT && token->c == c;
+}
+
+/* The names are the last words before each ',' and the ')'. */
+static int read_params(const struct gt_ptx *ptx, const struct ptx_function *function,
+		       struct ptx_range params[PTX_ARG_COUNT])
+{
+	struct ptx_lexer lexer = { ptx->text, function->params_end + 1,
+				   function->name.at + function->name.length };
+	struct ptx_token token, last = { 0 };
+	unsigned count = 0;
+
+	for (gt_lex(&lexer, &token); token.length; gt_lex(&lexer, &token)) {
+		if (is_punct(&token, '['))
+			return 0;
+		if (is_punct(&token, ',') || is_punct(&token, ')')) {
+			if (count == PTX_ARG_COUNT || last.kind != PTX_WORD)
+				return 0;
+			params[count++] = (struct ptx_range){ last.at, last.length };
+		}
+		last = token;
+	}
+	return count == PTX_ARG_COUNT;
+}
+
+static unsigned find_param(const struct gt_ptx *ptx, const struct ptx_inline *in,
+			   const struct ptx_token *token)
+{
+	unsigned i;
+
+	for (i = 0; i < PTX_ARG_COUNT; i++)
+		if (same(ptx, token, in->params[i]))
+			break;
+	return i;
+}
+
+static uint32_t argument_size(unsigned argument)
+{
+	return argument == PTX_ARG_KERNEL || argument == PTX_ARG_SIZE || argument == PTX_ARG_SPACE ? 4 : 8;
+}
+
+/*
+ * Is this "ld.param.TYPE register, [argument]" for a whole argument?  Then its
+ * number, the register and the end of the instruction; else PTX_ARG_COUNT.
+ */
+static unsigned read_argument_load(const struct gt_ptx *ptx, const struct ptx_inline *in,
+				   const struct ptx_statement *statement,
+				   struct ptx_range *ret_register, uint32_t *ret_end)
+{
+	struct ptx_lexer lexer = { ptx->text, ptx->length, statement->opcode };
+	struct ptx_token token[7];
+	unsigned i, argument;
+
+	for (i = 0; i < 7; i++)
+		gt_lex(&lexer, &token[i]);
+	argument = find_param(ptx, in, &token[4]);
+	if (argument == PTX_ARG_COUNT || token[0].length < 11 ||
+	    memcmp(ptx->text + token[0].at, "ld.param.", 9) || token[1].kind != PTX_WORD ||
+	    !is_punct(&token[2], ',') || !is_punct(&token[3], '[') || !is_punct(&token[5], ']') ||
+	    !is_punct(&token[6], ';') || statement->predicate_length ||
+	    gt_ptx_type_size(ptx->text + token[0].at + 9, token[0].length - 9) != argument_size(argument))
+		return PTX_ARG_COUNT;
+	*ret_register = (struct ptx_range){ token[1].at, token[1].length };
+	*ret_end = token[6].at + 1;
+	return argument;
+}
+
+/* Everything that cannot simply be moved elsewhere: variables, calls, arguments used otherwise. */
+static int can_move(const struct gt_ptx *ptx, const struct ptx_function *function,
+		    struct ptx_inline *in)
+{
+	static const char *const variables[] = { ".local", ".shared", ".global", ".const", ".param", ".loc" };
+	struct ptx_lexer lexer = { ptx->text, function->end, function->body };
+	const struct ptx_statement *statement;
+	struct ptx_range unused;
+	struct ptx_token token;
+	uint32_t i, end, loads = 0, mentions = 0;
+	unsigned argument;
+	size_t v;
+
+	for (i = 0; i < function->statement_count; i++) {
+		statement = &ptx->statements[function->statement + i];
+		if (statement->kind != PTX_INSTRUCTION)
+			continue;
+		in->instructions++;
+		if (statement->flags & (PTX_CALL | PTX_EXIT))
+			return 0;
+		if (!(statement->flags & PTX_PARAM_MOVE))
+			continue;
+		argument = read_argument_load(ptx, in, statement, &unused, &end);
+		if (argument == PTX_ARG_COUNT)
+			return 0;
+		in->uses[argument] = 1;
+		loads++;
+	}
+	for (gt_lex(&lexer, &token); token.length; gt_lex(&lexer, &token)) {
+		for (v = 0; v < sizeof(variables) / sizeof(variables[0]); v++)
+			if (is_word(ptx, &token, variables[v]))
+				return 0;
+		mentions += find_param(ptx, in, &token) != PTX_ARG_COUNT;
+	}
+	return mentions == loads;
+}
+
+static void read_one(const struct gt_ptx *ptx, const struct gt_probe *probe, struct ptx_inline *in)
+{
+	const struct ptx_function *function;
+	uint32_t f;
+
+	for (f = 0; f < ptx->function_count; f++) {
+		function = &ptx->functions[f];
+		if (!function->has_body || function->is_kernel || function->params_end == PTX_NONE ||
+		    function->name.length != strlen(probe->function) ||
+		    memcmp(ptx->text + function->name.at, probe->function, function->name.length))
+			continue;
+		in->function = f;
+		in->possible = read_params(ptx, function, in->params) && can_move(ptx, function, in);
+		return;
+	}
+}
+
+int gt_inlines_read(const char *probe_text, const struct gt_probe *probes, unsigned count,
+		    struct ptx_inlines *ret_inlines)
+{
+	struct ptx_inlines inlines = { .of = calloc(count + (size_t)1, sizeof(*inlines.of)) };
+	size_t length = strlen(probe_text);
+	char *text = malloc(length + sizeof(HEADER));
+	unsigned i;
+	int r;
+
+	if (!inlines.of || !text) {
+		free(inlines.of);
+		free(text);
+		return -ENOMEM;
+	}
+	memcpy(text, HEADER, sizeof(HEADER) - 1);
+	memcpy(text + sizeof(HEADER) - 1, probe_text, length + 1);
+	r = gt_ptx_parse(text, length + sizeof(HEADER) - 1, &inlines.ptx, NULL);
+	free(text);
+	if (r == -ENOMEM) {
+		free(inlines.of);
+		return r;
+	}
+	for (i = 0; !r && i < count; i++)
+		read_one(inlines.ptx, &probes[i], &inlines.of[i]);
+	*ret_inlines = inlines;
+	return 0;
+}
+
+void gt_inlines_free(struct ptx_inlines *inlines)
+{
+	gt_ptx_free(inlines->ptx);
+	free(inlines->of);
+}
+
+int gt_inline_wanted(const struct ptx_inline *inline_, const struct gt_probe *probe)
+{
+	int at_ends = probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT;
+
+	return inline_->possible &&
+	       inline_->instructions <= (at_ends ? INSTRUCTIONS_MAX_ENDS : INSTRUCTIONS_MAX);
+}
+
+/* "ret;" becomes a jump to the end of the body, under the same predicate. */
+static uint32_t write_return(struct ptx_text *out, const struct gt_ptx *ptx,
+			     const struct ptx_statement *statement)
+{
+	struct ptx_lexer lexer = { ptx->text, ptx->length, statement->at };
+	struct ptx_token token;
+
+	if (statement->predicate_length) {
+		gt_text_puts(out, statement->flags & PTX_NEGATED ? "@!" : "@");
+		gt_text_add(out, ptx->text + statement->predicate, statement->predicate_length);
+		gt_text_puts(out, " ");
+	}
+	gt_text_puts(out, "bra __gt_return;");
+	do {
+		gt_lex(&lexer, &token);
+	} while (!is_punct(&token, ';'));
+	return token.at + 1;
+}
+
+static int is_return(const struct gt_ptx *ptx, const struct ptx_statement *statement)
+{
+	char opcode[PTX_OPCODE_MAX];
+
+	return gt_ptx_opcode(ptx, statement->opcode, opcode) &&
+	       (!strcmp(opcode, "ret") || !strcmp(opcode, "ret.uni"));
+}
+
+void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines,
+		     const struct ptx_inline *inline_, const struct ptx_source sources[PTX_ARG_COUNT])
+{
+	const struct gt_ptx *ptx = inlines->ptx;
+	const struct ptx_function *function = &ptx->functions[inline_->function];
+	const struct ptx_statement *statement;
+	uint32_t i, copied = function->body, end;
+	struct ptx_range reg;
+	unsigned argument;
+
+	gt_text_puts(out, "\t{");
+	for (i = 0; i < function->statement_count; i++) {
+		statement = &ptx->statements[function->statement + i];
+		if (statement->kind != PTX_INSTRUCTION)
+			continue;
+		gt_text_add(out, ptx->text + copied, statement->at - copied);
+		copied = statement->at;
+		if (is_return(ptx, statement)) {
+			copied = write_return(out, ptx, statement);
+		} else if (statement->flags & PTX_PARAM_MOVE) {
+			argument = read_argument_load(ptx, inline_, statement, &reg, &end);
+			gt_text_puts(out, sources[argument].opcode);
+			gt_text_puts(out, " ");
+			gt_text_add(out, ptx->text + reg.at, reg.length);
+			gt_text_puts(out, ", ");
+			gt_text_puts(out, sources[argument].operand);
+			gt_text_puts(out, ";");
+			copied = end;
+		}
+	}
+	gt_text_add(out, ptx->text + copied, function->end - copied);
+	gt_text_puts(out, "\n__gt_return:\n\t}\n");
+}
+
+/* Is the function named anywhere but at its definition? */
+static int is_mentioned(const struct gt_ptx *ptx, const struct ptx_function *function)
+{
+	struct ptx_lexer lexer = { ptx->text, ptx->length, 0 };
+	struct ptx_token token;
+
+	for (gt_lex(&lexer, &token); token.length; gt_lex(&lexer, &token))
+		if (token.at != function->name.at && same(ptx, &token, function->name))
+			return 1;
+	return 0;
+}
+
+static int is_needed(const struct ptx_inlines *inlines, unsigned count, uint32_t function)
+{
+	unsigned i;
+	int inlined = 0;
+
+	for (i = 0; i < count; i++) {
+		if (!inlines->of[i].possible || inlines->of[i].function != function)
+			continue;
+		if (inlines->of[i].called)
+			return 1;
+		inlined = 1;
+	}
+	return !inlined || is_mentioned(inlines->ptx, &inlines->ptx->functions[function]);
+}
+
+void gt_inlines_write_rest(struct ptx_text *out, const struct ptx_inlines *inlines,
+			   const char *probe_text, unsigned count)
+{
+	const struct gt_ptx *ptx = inlines->ptx;
+	uint32_t f, copied = sizeof(HEADER) - 1;
+
+	if (!ptx) {
+		gt_text_puts(out, probe_text);
+		return;
+	}
+	for (f = 0; f < ptx->function_count; f++) {
+		if (is_needed(inlines, count, f))
+			continue;
+		gt_text_add(out, ptx->text + copied, ptx->functions[f].start - copied);
+		copied = ptx->functions[f].end + 1;
+	}
+	gt_text_add(out, ptx->text + copied, ptx->length - copied);
+}

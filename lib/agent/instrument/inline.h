@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Short probe functions are written out at their places instead of being
+ * called.  The driver's linker compiles for relocation, and there a call to
+ * even an empty function costs twice the registers, a stack and some twenty
+ * instructions (seen with ptxas -c and nvJitLink 13.0); written out, an empty
+ * probe vanishes.
+ */
+#ifndef GT_INSTRUMENT_INLINE_H
+#define GT_INSTRUMENT_INLINE_H
+
+#include "lib/agent/instrument/ptx.h"
+#include "lib/agent/instrument/text.h"
+
+/* The arguments of a probe function, in order; see lib/wire/wire.h. */
+enum ptx_argument {
+	PTX_ARG_LAUNCH, PTX_ARG_DEV, PTX_ARG_HOST, PTX_ARG_KERNEL, PTX_ARG_PARAMS, PTX_ARG_ADDRESS,
+	PTX_ARG_SIZE, PTX_ARG_SPACE,
+	PTX_ARG_COUNT,
+};
+
+struct ptx_inline {
+	uint8_t possible;
+	uint8_t called;			/* somewhere it is called all the same */
+	uint8_t uses[PTX_ARG_COUNT];
+	uint32_t instructions;
+	uint32_t function;		/* index in the probe text's functions */
+	struct ptx_range params[PTX_ARG_COUNT];
+};
+
+struct ptx_inlines {
+	struct gt_ptx *ptx;		/* the probe text behind a header; NULL: it did not parse, call all */
+	struct ptx_inline *of;		/* by probe */
+};
+
+int gt_inlines_read(const char *probe_text, const struct gt_probe *probes, unsigned count,
+		    struct ptx_inlines *ret_inlines);
+void gt_inlines_free(struct ptx_inlines *inlines);
+
+/* May this probe be written out at its point? */
+int gt_inline_wanted(const struct ptx_inline *inline_, const struct gt_probe *probe);
+
+/*
+ * Writes the body in a scope of its own.  sources: for each argument the
+ * instruction with its operand that gives it, e.g. "ld.param.b64 [x+8]" as
+ * { "ld.param.b64", "[x+8]" }.
+ */
+struct ptx_source {
+	const char *opcode, *operand;
+};
+void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines,
+		     const struct ptx_inline *inline_, const struct ptx_source sources[PTX_ARG_COUNT]);
+
+/* The probe text without the functions that nothing calls any more. */
+void gt_inlines_write_rest(struct ptx_text *out, const struct ptx_inlines *inlines,
+			   const char *probe_text, unsigned count);
+
+#endif
