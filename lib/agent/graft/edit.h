@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of grafting: what is looked at, and what is written anew. */
+#ifndef GT_GRAFT_EDIT_H
+#define GT_GRAFT_EDIT_H
+
+#include "lib/agent/graft/elf.h"
+#include "lib/agent/graft/graft.h"
+#include "lib/agent/graft/insn.h"
+#include "lib/agent/graft/stub.h"
+
+/* Bytes that grow.  Running out of memory sticks and is asked for at the end. */
+struct gt_bytes {
+	uint8_t *data;
+	size_t size, room;
+	bool failed;
+};
+
+void gt_bytes_add(struct gt_bytes *bytes, const void *data, size_t size);
+void gt_bytes_fill(struct gt_bytes *bytes, size_t align);	/* zeros up to a multiple */
+void gt_bytes_add_word(struct gt_bytes *bytes, gt_word word);
+
+/* ---- what the module says of its kernels: records of .nv.info by symbol ---- */
+
+struct gt_limits {
+	uint32_t registers, frame, min_stack, max_stack;	/* positions of the values in .nv.info; 0: no such record */
+};
+
+/* ---- functions outside kernels that may end the thread ---- */
+
+struct gt_reach {
+	bool *exits;		/* by section of code: itself or what it calls does; NULL: none does */
+};
+
+int gt_reach_find_exits(const struct gt_elf *elf, struct gt_reach *ret_reach);
+void gt_reach_free_exits(struct gt_reach *reach);
+
+/* ---- one kernel's code ---- */
+
+struct gt_scan {
+	unsigned exits;
+	bool uniform[GT_UR_COUNT];	/* uniform registers that it may name */
+	unsigned fewest_registers;	/* it gives itself while it runs; 0: it does not */
+	const char *refusal;		/* NULL: none */
+};
+
+/* entry, exit: which points are asked for. */
+void gt_scan_code(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, bool entry, bool exit,
+		  struct gt_scan *ret_scan);
+
+/* ---- its records ---- */
+
+struct gt_properties {
+	uint32_t param_bytes, param_count;
+	uint32_t max_threads;		/* of a block; 0: not said */
+	uint32_t reg_cap;		/* MAXREG_COUNT */
+	const char *refusal;
+};
+
+void gt_read_properties(const struct gt_elf *elf, const struct gt_elf_kernel *kernel,
+			struct gt_properties *ret_properties);
+
+/* ---- what one kernel becomes ---- */
+
+struct gt_new_code {
+	struct gt_bytes text;
+	uint32_t entry_at, entry_body;	/* offsets of the stubs and of the probes' first instruction in them */
+	uint32_t exit_at, exit_body;
+	struct gt_bytes exits;		/* offsets of EXIT, 32 bits each */
+};
+
+/* -ENOMEM, or -EINVAL with a sentence: no uniform registers left. */
+int gt_write_code(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, const struct gt_graft_plan *plan,
+		  const struct gt_scan *scan, uint32_t hidden_offset, struct gt_new_code *ret_code,
+		  const char **ret_why);
+void gt_new_code_free(struct gt_new_code *code);
+
+/* The symbol that stands for the section of a kernel's constants; 0: there is none. */
+int gt_write_records(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, const struct gt_graft_plan *plan,
+		     const struct gt_new_code *code, const struct gt_properties *properties,
+		     uint32_t hidden_offset, unsigned registers, unsigned constants_symbol,
+		     struct gt_bytes *ret_records);
+
+/* ---- the whole file ---- */
+
+struct gt_edit {
+	uint8_t *data;	/* a section's new bytes, owned; NULL: as they were */
+	size_t size;
+};
+
+/* Sections keep their numbers and their order in the file; those with an edit change in size. */
+int gt_layout(const struct gt_elf *elf, const struct gt_edit *edits, void **ret_image, size_t *ret_size);
+
+#endif

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/agent/graft/graft.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/agent/graft/edit.h"
+#include "lib/agent/graft/why.h"
+
+#define HIDDEN_BYTES ((uint32_t)sizeof(struct gt_launch_param))
+#define PARAMS_MAX 4096u
+
+/* Compute capabilities on which grafted kernels have been seen to run right, or whose code is of the same make. */
+#define ARCH_FIRST 75u
+#define ARCH_LAST 90u
+
+#define REGISTERS_MAX 255u
+/* Of a multiprocessor: four parts of so many registers, which give them out by 8 for each thread of a warp. */
+#define PART_REGISTERS 16384u
+#define PARTS 4u
+#define WARPS_MAX 32u		/* of a block */
+
+struct graft {
+	struct gt_elf elf;
+	struct gt_elf_kernel *kernels;
+	unsigned kernel_count;
+	struct gt_reach reach;
+	struct gt_limits *limits;	/* by symbol */
+	unsigned *constants_symbol;	/* by section: its symbol */
+	bool *taken;			/* by section: code that has been grafted */
+	struct gt_edit *edits;		/* by section */
+	struct gt_bytes info;		/* .nv.info */
+	Elf64_Sym *symbols;		/* with new sizes */
+	unsigned done;
+};
+
+static bool refuse(struct gt_graft_result *result, enum gt_reason reason, const char *text)
+{
+	result->reason = reason;
+	gt_graft_fail(result->why, "%s", text);
+	return false;
+}
+
+/* ---- what the module says ---- */
+
+static void index_record(struct graft *g, const struct gt_note_record *record, uint32_t at)
+{
+	struct gt_limits *limits;
+	uint32_t symbol;
+
+	if (!record->payload || record->value != 8)
+		return;
+	symbol = gt_read32(record->payload);
+	if (symbol >= g->elf.symbol_count)
+		return;
+	limits = &g->limits[symbol];
+	if (record->attribute == GT_ATTR_REGCOUNT)
+		limits->registers = at + 8;
+	else if (record->attribute == GT_ATTR_FRAME_SIZE)
+		limits->frame = at + 8;
+	else if (record->attribute == GT_ATTR_MIN_STACK)
+		limits->min_stack = at + 8;
+	else if (record->attribute == GT_ATTR_MAX_STACK)
+		limits->max_stack = at + 8;
+}
+
+static int read_module(struct graft *g, char *why)
+{
+	struct gt_note_walk walk = gt_note_begin(&g->elf, g->elf.info);
+	const uint8_t *start = walk.at;
+	struct gt_note_record record;
+	unsigned i;
+
+	while (gt_note_next(&walk, &record))
+		index_record(g, &record, (uint32_t)(record.start - start));
+	if (walk.at != walk.end)
+		return gt_graft_fail(why, "the machine code's records are damaged");
+	gt_bytes_add(&g->info, start, (size_t)(walk.end - start));
+	for (i = 0; i < g->elf.symbol_count; i++) {
+		const Elf64_Sym *symbol = &g->elf.symbols[i];
+
+		if (ELF64_ST_TYPE(symbol->st_info) == STT_SECTION && symbol->st_shndx < g->elf.count)
+			g->constants_symbol[symbol->st_shndx] = i;
+	}
+	return g->info.failed ? -ENOMEM : 0;
+}
+
+static uint32_t get_limit(const struct graft *g, uint32_t at)
+{
+	return at ? gt_read32(g->info.data + at) : 0;
+}
+
+/* Never lowers it. */
+static void raise_limit(struct graft *g, uint32_t at, uint8_t attribute, unsigned symbol, uint32_t value)
+{
+	uint8_t record[12] = { GT_FORMAT_SIZED, attribute, 8, 0 };
+
+	if (at) {
+		if (gt_read32(g->info.data + at) < value)
+			gt_write32(g->info.data + at, value);
+	} else if (value) {
+		gt_write32(record + 4, symbol);
+		gt_write32(record + 8, value);
+		gt_bytes_add(&g->info, record, sizeof(record));
+	}
+}
+
+/* ---- limits ---- */
+
+/* Warps of the largest block that can be launched with so many registers for each thread. */
+static unsigned warps_for(unsigned registers)
+{
+	unsigned each = (registers + 7) / 8 * 8 * 32;
+	unsigned warps = each ? PART_REGISTERS / each * PARTS : WARPS_MAX;
+
+	return warps < WARPS_MAX ? warps : WARPS_MAX;
+}
+
+static unsigned more(unsigned a, unsigned b)
+{
+	return a > b ? a : b;
+}
+
+static bool choose_registers(const struct gt_graft_plan *plan, const struct gt_properties *properties,
+			     const struct gt_scan *scan, unsigned own, struct gt_graft_result *result)
+{
+	unsigned entry = plan->entry ? plan->entry->registers : 0;
+	unsigned exit = plan->exit ? plan->exit->registers : 0;
+	unsigned registers = more(own, more(entry, exit));
+	unsigned warps = (properties->max_threads + 31) / 32;
+
+	if (!own || own > REGISTERS_MAX)
+		return refuse(result, GT_REASON_IMAGE, "this kernel does not say how many registers it takes");
+	if (scan->fewest_registers && (registers > own || exit > scan->fewest_registers)) {
+		result->reason = GT_REASON_LIMITS;
+		gt_graft_fail(result->why, "this kernel gives registers away while it runs, down to %u, and the probes need %u",
+			      scan->fewest_registers, more(entry, exit));
+		return false;
+	}
+	if (!warps || warps > warps_for(own))
+		warps = warps_for(own);
+	if (registers > own && warps_for(registers) < warps) {
+		result->reason = GT_REASON_LIMITS;
+		gt_graft_fail(result->why, "a block of %u threads could not be launched with the %u registers that the probes need",
+			      32 * warps, registers);
+		return false;
+	}
+	result->registers = registers;
+	return true;
+}
+
+/* ---- one kernel ---- */
+
+static bool check_plan(const struct graft *g, const struct gt_graft_plan *plan,
+		       const struct gt_elf_kernel *kernel, unsigned flags, struct gt_graft_result *result)
+{
+	const struct gt_graft_stub *stubs[] = { plan->entry, plan->exit };
+
+	if (plan->kernel_id & GT_KERNEL_BIT || (!plan->entry && !plan->exit) ||
+	    (plan->entry && plan->entry->point != GT_POINT_ENTRY) || (plan->exit && plan->exit->point != GT_POINT_EXIT))
+		return refuse(result, GT_REASON_UNSUPPORTED, "the plan for this kernel is malformed");
+	if (!kernel->info || !kernel->constants || kernel->twice ||
+	    g->elf.symbols[kernel->symbol].st_value || g->taken[kernel->text])
+		return refuse(result, GT_REASON_IMAGE, "this kernel's parts are not where they should be");
+	for (int i = 0; i < 2; i++)
+		if (stubs[i] && (stubs[i]->arch / 10 != g->elf.arch / 10 || stubs[i]->arch < g->elf.arch))
+			return refuse(result, GT_REASON_UNSUPPORTED, "the probes are compiled for another architecture");
+	if (g->elf.arch < ARCH_FIRST || (g->elf.arch > ARCH_LAST && !(flags & GT_GRAFT_FORCE)))
+		return refuse(result, GT_REASON_UNSUPPORTED,
+			      "probes have not been seen to work in machine code of this compute capability");
+	return true;
+}
+
+static bool check_kernel(const struct graft *g, const struct gt_graft_plan *plan, const struct gt_elf_kernel *kernel,
+			 struct gt_properties *properties, struct gt_scan *scan, struct gt_graft_result *result)
+{
+	uint32_t own = get_limit(g, g->limits[kernel->symbol].registers);
+
+	gt_read_properties(&g->elf, kernel, properties);
+	if (properties->refusal)
+		return refuse(result, GT_REASON_UNSUPPORTED, properties->refusal);
+	result->param_count = properties->param_count;
+	result->hidden_offset = (properties->param_bytes + 7) & ~7u;
+	if (result->hidden_offset + HIDDEN_BYTES > PARAMS_MAX) {
+		result->reason = GT_REASON_PARAMS;
+		gt_graft_fail(result->why, "%u bytes of parameters leave no room for %u more (limit %u)",
+			      properties->param_bytes, HIDDEN_BYTES, PARAMS_MAX);
+		return false;
+	}
+	if (plan->exit && g->reach.exits && g->reach.exits[kernel->text])
+		return refuse(result, GT_REASON_UNSUPPORTED,
+			      "a function that this kernel shares with others may end the thread");
+	gt_scan_code(&g->elf, kernel, plan->entry, plan->exit, scan);
+	if (scan->refusal)
+		return refuse(result, GT_REASON_UNSUPPORTED, scan->refusal);
+	result->exits = scan->exits;
+	if (g->elf.arch < 90)
+		own = more(own, g->elf.sections[kernel->text].sh_info >> 24);
+	return choose_registers(plan, properties, scan, own, result);
+}
+
+/* Sections edited once each: their bytes so far belong to the edit. */
+static void set_edit(struct graft *g, unsigned section, struct gt_bytes *bytes)
+{
+	free(g->edits[section].data);
+	g->edits[section] = (struct gt_edit){ bytes->data, bytes->size };
+	*bytes = (struct gt_bytes){ 0 };
+}
+
+static void write_limits(struct graft *g, const struct gt_graft_plan *plan, const struct gt_elf_kernel *kernel,
+			 const struct gt_graft_result *result)
+{
+	const struct gt_graft_stub *stubs[] = { plan->entry, plan->exit };
+	const struct gt_limits *limits = &g->limits[kernel->symbol];
+	Elf64_Shdr *text = &g->elf.sections[kernel->text];
+
+	raise_limit(g, limits->registers, GT_ATTR_REGCOUNT, kernel->symbol, result->registers);
+	if (g->elf.arch < 90)
+		text->sh_info = (text->sh_info & 0xffffff) | result->registers << 24;
+	for (int i = 0; i < 2; i++) {
+		if (!stubs[i])
+			continue;
+		raise_limit(g, limits->frame, GT_ATTR_FRAME_SIZE, kernel->symbol, stubs[i]->frame);
+		raise_limit(g, limits->min_stack, GT_ATTR_MIN_STACK, kernel->symbol, stubs[i]->min_stack);
+		if (limits->max_stack)
+			raise_limit(g, limits->max_stack, GT_ATTR_MAX_STACK, kernel->symbol, stubs[i]->min_stack);
+	}
+}
+
+static int write_kernel(struct graft *g, const struct gt_graft_plan *plan, const struct gt_elf_kernel *kernel,
+			const struct gt_properties *properties, const struct gt_scan *scan,
+			struct gt_graft_result *result)
+{
+	unsigned symbol = g->constants_symbol[kernel->constants];
+	struct gt_bytes records = { 0 }, constants = { 0 };
+	struct gt_new_code code;
+	const char *text;
+	int r = gt_write_code(&g->elf, kernel, plan, scan, result->hidden_offset, &code, &text);
+
+	if (r == -EINVAL)
+		refuse(result, GT_REASON_LIMITS, text);
+	if (r < 0)
+		return r;
+	r = gt_write_records(&g->elf, kernel, plan, &code, properties, result->hidden_offset,
+			     result->registers, symbol, &records);
+	gt_bytes_add(&constants, gt_elf_bytes(&g->elf, kernel->constants),
+		     g->elf.sections[kernel->constants].sh_size);
+	gt_bytes_fill(&constants, 8);
+	while (!constants.failed &&
+	       constants.size < gt_elf_param_base(g->elf.arch) + result->hidden_offset + HIDDEN_BYTES)
+		gt_bytes_add(&constants, (uint8_t[8]){ 0 }, 8);
+	if (!r && constants.failed)
+		r = -ENOMEM;
+	if (r < 0) {
+		gt_new_code_free(&code);
+		free(records.data);
+		free(constants.data);
+		if (r == -E2BIG)
+			refuse(result, GT_REASON_LIMITS, "this kernel's records would be too long");
+		return r;
+	}
+	g->symbols[kernel->symbol].st_size = code.text.size;
+	set_edit(g, kernel->text, &code.text);
+	set_edit(g, kernel->info, &records);
+	set_edit(g, kernel->constants, &constants);
+	gt_new_code_free(&code);
+	write_limits(g, plan, kernel, result);
+	g->taken[kernel->text] = true;
+	return 0;
+}
+
+static const struct gt_elf_kernel *find_kernel(const struct graft *g, const char *name)
+{
+	unsigned low = 0, high = g->kernel_count;
+
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+		int order = strcmp(g->kernels[middle].name, name);
+
+		if (!order)
+			return &g->kernels[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* 0 whether it could be done or not; -ENOMEM. */
+static int graft_kernel(struct graft *g, const struct gt_graft_plan *plan, unsigned flags,
+			struct gt_graft_result *result)
+{
+	const struct gt_elf_kernel *kernel = find_kernel(g, plan->name);
+	struct gt_properties properties;
+	struct gt_scan scan;
+	int r;
+
+	if (!kernel) {
+		refuse(result, GT_REASON_IMAGE, "there is no kernel of this name in the machine code");
+		return 0;
+	}
+	if (!check_plan(g, plan, kernel, flags, result) ||
+	    !check_kernel(g, plan, kernel, &properties, &scan, result))
+		return 0;
+	if (!properties.param_count && !g->constants_symbol[kernel->constants]) {
+		refuse(result, GT_REASON_UNSUPPORTED, "this kernel's constants have no symbol");
+		return 0;
+	}
+	r = write_kernel(g, plan, kernel, &properties, &scan, result);
+	if (!r) {
+		result->done = true;
+		g->done++;
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
+/* ---- all of them ---- */
+
+static void close_graft(struct graft *g)
+{
+	for (unsigned i = 0; g->edits && i < g->elf.count; i++)
+		free(g->edits[i].data);
+	free(g->edits);
+	free(g->taken);
+	free(g->constants_symbol);
+	free(g->limits);
+	free(g->symbols);
+	free(g->info.data);
+	free(g->kernels);
+	gt_reach_free_exits(&g->reach);
+	gt_elf_close(&g->elf);
+}
+
+static int prepare(struct graft *g, bool exits, char *why)
+{
+	struct gt_elf *elf = &g->elf;
+	int r = gt_elf_kernels(elf, &g->kernels, &g->kernel_count);
+
+	g->edits = calloc(elf->count, sizeof(*g->edits));
+	g->taken = calloc(elf->count, sizeof(*g->taken));
+	g->constants_symbol = calloc(elf->count, sizeof(*g->constants_symbol));
+	g->limits = calloc(elf->symbol_count + (size_t)1, sizeof(*g->limits));
+	g->symbols = malloc((elf->symbol_count + (size_t)1) * sizeof(*g->symbols));
+	if (r < 0 || !g->edits || !g->taken || !g->constants_symbol || !g->limits || !g->symbols)
+		return -ENOMEM;
+	memcpy(g->symbols, elf->symbols, elf->symbol_count * sizeof(*g->symbols));
+	if (!elf->info)
+		return gt_graft_fail(why, "the machine code has no records");
+	r = read_module(g, why);
+	if (!r && exits)
+		r = gt_reach_find_exits(elf, &g->reach);
+	return r;
+}
+
+static int finish(struct graft *g, void **ret_image, size_t *ret_size)
+{
+	struct gt_bytes symbols = { 0 };
+
+	gt_bytes_add(&symbols, gt_elf_bytes(&g->elf, g->elf.symtab), g->elf.sections[g->elf.symtab].sh_size);
+	if (symbols.failed || g->info.failed)
+		return -ENOMEM;
+	memcpy(symbols.data, g->symbols, g->elf.symbol_count * sizeof(*g->symbols));
+	set_edit(g, g->elf.symtab, &symbols);
+	set_edit(g, g->elf.info, &g->info);
+	return gt_layout(&g->elf, g->edits, ret_image, ret_size);
+}
+
+static int graft_all(struct graft *g, unsigned flags, const struct gt_graft_plan *plans, unsigned plan_count,
+		     struct gt_graft_result *results, void **ret_image, size_t *ret_size, char *why)
+{
+	bool exits = false;
+	unsigned i;
+	int r;
+
+	for (i = 0; i < plan_count; i++)
+		exits |= plans[i].exit != NULL;
+	r = prepare(g, exits, why);
+	for (i = 0; !r && i < plan_count; i++)
+		r = graft_kernel(g, &plans[i], flags, &results[i]);
+	if (!r)
+		r = g->done ? finish(g, ret_image, ret_size) : -ENOENT;
+	return r;
+}
+
+int gt_graft(const void *cubin, size_t size, unsigned flags, const struct gt_graft_plan *plans,
+	     unsigned plan_count, void **ret_image, size_t *ret_size, struct gt_graft_result *results,
+	     char why[GT_GRAFT_WHY])
+{
+	struct graft g = { 0 };
+	const char *text;
+	size_t new_size;
+	void *image;
+	int r = gt_elf_open(cubin, size, &g.elf, &text);
+
+	memset(results, 0, plan_count * sizeof(*results));
+	if (r < 0) {
+		gt_graft_fail(why, "%s", text);
+		return r;
+	}
+	r = graft_all(&g, flags, plans, plan_count, results, &image, &new_size, why);
+	close_graft(&g);
+	if (!r) {
+		r = gt_graft_check(cubin, size, image, new_size, plans, plan_count, results, why);
+		if (r < 0)
+			free(image);
+	}
+	if (r < 0) {
+		for (unsigned i = 0; i < plan_count; i++)
+			results[i].done = false;
+		if (r == -ENOMEM)
+			gt_graft_fail(why, "out of memory");
+		if (r == -ENOENT)
+			gt_graft_fail(why, "no kernel could take its probes");
+		return r;
+	}
+	*ret_image = image;
+	*ret_size = new_size;
+	return 0;
+}

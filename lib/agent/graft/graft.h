@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Puts probes into compiled kernels, without their PTX: machine code for the
+ * kernel's entry and for every way out goes in behind the kernel's own, which
+ * stays where it is.  Pure functions over memory: no driver, no global state,
+ * libc only, safe from several threads.  The bytes are a stranger's: any give a
+ * result or an error, never a crash.
+ *
+ * The probes' machine code is a stub: the code of a kernel that is empty but for
+ * the probes, made by the driver from the text of gt_graft_stub_text().  One
+ * stub serves all kernels that get the same probes at the same point.
+ */
+#ifndef GT_AGENT_GRAFT_H
+#define GT_AGENT_GRAFT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/wire/probe.h"
+#include "lib/wire/wire.h"
+
+#define GT_GRAFT_WHY 192	/* bytes of a sentence that says why not */
+
+/*
+ * PTX of a kernel that does nothing but run, in this order, the probes `which`
+ * (indices into probes) at `point`, GT_POINT_ENTRY or GT_POINT_EXIT.  malloc'd,
+ * NUL-terminated.  -EINVAL with a sentence in why, -ENOMEM.
+ */
+int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, unsigned probe_count,
+		       const unsigned *which, unsigned count, uint32_t point, char **ret_text,
+		       char why[GT_GRAFT_WHY]);
+
+/* A stub is immutable once opened and may serve several threads. */
+struct gt_graft_stub;
+
+/*
+ * Look at what the driver made of such a text.  The bytes are copied.
+ * -EINVAL: the code is damaged or does something that cannot be grafted.
+ */
+int gt_graft_stub_open(const void *cubin, size_t size, uint32_t point,
+		       struct gt_graft_stub **ret_stub, char why[GT_GRAFT_WHY]);
+void gt_graft_stub_free(struct gt_graft_stub *stub);
+
+/* What to put into one kernel; at least one of the stubs. */
+struct gt_graft_plan {
+	const char *name;	/* mangled */
+	uint32_t kernel_id;	/* below 2^31 */
+	const struct gt_graft_stub *entry, *exit;
+};
+
+struct gt_graft_result {
+	bool done;
+	enum gt_reason reason;		/* when it is not done */
+	char why[GT_GRAFT_WHY];		/* the reason as a sentence */
+	uint32_t param_count;		/* of the kernel's own parameters */
+	uint32_t hidden_offset;		/* of the hidden parameter */
+	unsigned registers;		/* that the kernel now takes */
+	unsigned exits;			/* ways out that were found */
+};
+
+/* Architectures on which this has not been seen to work are refused without it. */
+#define GT_GRAFT_FORCE 1u
+
+/*
+ * Write the machine code anew with probes in those kernels that can take them;
+ * results has one entry for each plan.  0 when at least one kernel was done:
+ * *ret_image (malloc'd) is checked, *ret_size its bytes.  -ENOENT: none could be
+ * done, each result says why.  -EINVAL: the machine code is damaged or of an
+ * unknown kind, or the new one did not pass the check; -ENOMEM; with a sentence.
+ */
+int gt_graft(const void *cubin, size_t size, unsigned flags, const struct gt_graft_plan *plans,
+	     unsigned plan_count, void **ret_image, size_t *ret_size, struct gt_graft_result *results,
+	     char why[GT_GRAFT_WHY]);
+
+/*
+ * Compare grafted code with the original, by means of its own: nothing changed
+ * but what had to, and what was added cannot leave its place but where it must.
+ * gt_graft() has done it.  -EINVAL with a sentence.
+ */
+int gt_graft_check(const void *before, size_t before_size, const void *after, size_t after_size,
+		   const struct gt_graft_plan *plans, unsigned plan_count,
+		   const struct gt_graft_result *results, char why[GT_GRAFT_WHY]);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probe functions in PTX for the tests of grafting.  `dev` is a block of
+ * counters; each function says which it uses.
+ */
+#ifndef TESTS_GRAFT_PROBES_H
+#define TESTS_GRAFT_PROBES_H
+
+#define PROBE(name, body) \
+	".func " name "(.param .b64 " name "_0, .param .b64 " name "_1, .param .b64 " name "_2,\n" \
+	"\t.param .b32 " name "_3, .param .b64 " name "_4, .param .b64 " name "_5, .param .b32 " name "_6,\n" \
+	"\t.param .b32 " name "_7)\n{\n" \
+	"\t.reg .b64 %rd<32>; .reg .b32 %r<64>; .reg .pred %p<8>;\n" \
+	"\tld.param.b64 %rd1, [" name "_1];\n" body "\tret;\n}\n"
+
+/* Counters, in units of 8 bytes. */
+enum {
+	C_ENTRIES,	/* threads that ran entry() */
+	C_ENTRY_IDS,	/* sum of kernel ids that it was told */
+	C_ENTRY_LAUNCH,	/* sum of launch ids */
+	C_EXITS,	/* threads that ran leave() */
+	C_EXIT_IDS,
+	C_GROUPED,	/* sum of the sizes of groups that left together */
+	C_PARAMS,	/* sum of the first parameter's low 32 bits */
+	C_BIG_ENTRY,	/* threads that ran big_entry(), and trips of its loop */
+	C_BIG_ENTRY_TRIPS,
+	C_BIG_EXIT,
+	C_BIG_EXIT_TRIPS,
+	C_RING_HEAD,	/* slots taken by ring() */
+	C_ORDER,	/* first() appends the bit 1, second() the bits 10 */
+	C_COUNTERS,
+	C_SLOTS = 32,	/* ring()'s slots begin here: global thread index + 1 each */
+};
+
+#define PROBE_COUNT(name, counter, ids) \
+	PROBE(name, \
+	"\tld.param.b32 %r1, [" name "_3];\n" \
+	"\tcvt.u64.u32 %rd2, %r1;\n" \
+	"\tred.global.add.u64 [%rd1+" #counter "], 1;\n" \
+	"\tred.global.add.u64 [%rd1+" #ids "], %rd2;\n")
+
+#define GLOBAL_INDEX(reg) \
+	"\tmov.u32 %r40, %tid.x; mov.u32 %r41, %ntid.x; mov.u32 %r42, %ctaid.x;\n" \
+	"\tmad.lo.u32 " reg ", %r42, %r41, %r40;\n"
+
+/* Branches, a loop that depends on the thread, a local array, many registers, atomics that return. */
+#define PROBE_BIG(name, counter, trips) \
+	PROBE(name, \
+	"\t.local .align 8 .b8 " name "_stack[512];\n" \
+	"\tred.global.add.u64 [%rd1+" #counter "], 1;\n" \
+	GLOBAL_INDEX("%r4") \
+	"\tand.b32 %r5, %r40, 7;\n" \
+	"\tmov.u32 %r6, 0; mov.u64 %rd2, " name "_stack; mov.u32 %r7, %r4;\n" \
+	name "_fill: mad.lo.u32 %r7, %r7, 1664525, 1013904223;\n" \
+	"\tmul.wide.u32 %rd3, %r6, 4; add.s64 %rd4, %rd2, %rd3; st.local.u32 [%rd4], %r7;\n" \
+	"\tadd.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 128; @%p1 bra " name "_fill;\n" \
+	"\tmov.u32 %r8, 0; mov.u32 %r9, 0; mov.u64 %rd13, 0;\n" \
+	name "_loop: setp.ge.u32 %p2, %r8, %r5; @%p2 bra " name "_out;\n" \
+	"\txor.b32 %r10, %r8, %r4; and.b32 %r10, %r10, 127; mul.wide.u32 %rd5, %r10, 4; add.s64 %rd6, %rd2, %rd5;\n" \
+	"\tld.local.u32 %r11, [%rd6]; add.u32 %r9, %r9, %r11; add.u32 %r8, %r8, 1;\n" \
+	"\tatom.global.add.u64 %rd12, [%rd1+" #trips "], 1; xor.b64 %rd13, %rd13, %rd12;\n" \
+	"\tbra " name "_loop;\n" \
+	name "_out: and.b32 %r12, %r4, 65535; mul.wide.u32 %rd7, %r12, 8; add.s64 %rd8, %rd1, %rd7;\n" \
+	"\tcvt.u64.u32 %rd9, %r9; mov.u64 %rd10, %clock64; xor.b64 %rd9, %rd9, %rd10; xor.b64 %rd9, %rd9, %rd13;\n" \
+	"\tld.global.u64 %rd14, [%rd8+4194304]; add.s64 %rd14, %rd14, %rd9; st.global.u64 [%rd8+4194304], %rd14;\n")
+
+static const char test_probes[] =
+	PROBE("entry",
+	"\tld.param.b32 %r1, [entry_3]; ld.param.b64 %rd3, [entry_0];\n"
+	"\tcvt.u64.u32 %rd2, %r1; and.b64 %rd3, %rd3, 0xffffffffffff;\n"
+	"\tred.global.add.u64 [%rd1], 1;\n"
+	"\tred.global.add.u64 [%rd1+8], %rd2;\n"
+	"\tred.global.add.u64 [%rd1+16], %rd3;\n")
+	PROBE_COUNT("leave", 24, 32)
+	PROBE("group",
+	"\tld.param.b32 %r1, [group_6];\n"
+	"\tcvt.u64.u32 %rd2, %r1;\n"
+	"\tred.global.add.u64 [%rd1+40], %rd2;\n")
+	PROBE("params",
+	"\tld.param.b64 %rd2, [params_4];\n"
+	"\tld.u32 %r1, [%rd2]; cvt.u64.u32 %rd3, %r1;\n"
+	"\tred.global.add.u64 [%rd1+48], %rd3;\n")
+	PROBE_BIG("big_entry", 56, 64)
+	PROBE_BIG("big_exit", 72, 80)
+	/* The lowest active lane takes a slot for each active lane and tells the others where. */
+	PROBE("ring",
+	"\tactivemask.b32 %r1;\n"
+	"\tmov.u32 %r2, %laneid; mov.u32 %r3, %lanemask_lt;\n"
+	"\tbrev.b32 %r4, %r1; clz.b32 %r4, %r4;\n"	/* the leader */
+	"\tpopc.b32 %r5, %r1; and.b32 %r6, %r1, %r3; popc.b32 %r6, %r6;\n"
+	"\tmov.u64 %rd4, 0; setp.ne.u32 %p1, %r2, %r4;\n"
+	"\t@%p1 bra ring_wait;\n"
+	"\tcvt.u64.u32 %rd3, %r5; atom.global.add.u64 %rd4, [%rd1+88], %rd3;\n"
+	"ring_wait: cvt.u32.u64 %r7, %rd4;\n"
+	"\tshfl.sync.idx.b32 %r8, %r7, %r4, 31, %r1;\n"
+	"\tadd.u32 %r8, %r8, %r6;\n"
+	GLOBAL_INDEX("%r9")
+	"\tadd.u32 %r9, %r9, 1; and.b32 %r8, %r8, 262143;\n"
+	"\tmul.wide.u32 %rd5, %r8, 8; add.s64 %rd6, %rd1, %rd5; cvt.u64.u32 %rd7, %r9;\n"
+	"\tst.global.u64 [%rd6+256], %rd7;\n")
+	PROBE("first", "\tld.volatile.global.u64 %rd2, [%rd1+96]; shl.b64 %rd2, %rd2, 1; or.b64 %rd2, %rd2, 1; st.volatile.global.u64 [%rd1+96], %rd2;\n")
+	PROBE("second", "\tld.volatile.global.u64 %rd2, [%rd1+96]; shl.b64 %rd2, %rd2, 2; or.b64 %rd2, %rd2, 2; st.volatile.global.u64 [%rd1+96], %rd2;\n");
+
+#endif

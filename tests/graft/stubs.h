@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stubs of the tests: which probes at which point. */
+#ifndef TESTS_GRAFT_STUBS_H
+#define TESTS_GRAFT_STUBS_H
+
+#include <stdlib.h>
+
+#include "lib/agent/graft/graft.h"
+#include "tests/graft/probes.h"
+
+struct test_stub {
+	const char *name;
+	uint32_t point, granularity, flags;
+	const char *functions[3];
+};
+
+#define TEST_STUBS 13
+static const struct test_stub test_stubs[TEST_STUBS] = {
+	{ "entry", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "entry" } },
+	{ "entry-warp", GT_POINT_ENTRY, GT_PER_WARP, 0, { "entry" } },
+	{ "entry-two", GT_POINT_ENTRY, GT_PER_BLOCK, 0, { "first", "second" } },
+	{ "entry-params", GT_POINT_ENTRY, GT_PER_THREAD, GT_PROBE_WANTS_PARAMS, { "params" } },
+	{ "entry-big", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "big_entry" } },
+	{ "entry-ring", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "ring" } },
+	{ "exit", GT_POINT_EXIT, GT_PER_THREAD, 0, { "leave" } },
+	{ "exit-warp", GT_POINT_EXIT, GT_PER_WARP, 0, { "leave" } },
+	{ "exit-block", GT_POINT_EXIT, GT_PER_BLOCK, 0, { "leave" } },
+	{ "exit-params", GT_POINT_EXIT, GT_PER_THREAD, GT_PROBE_WANTS_PARAMS, { "params" } },
+	{ "exit-big", GT_POINT_EXIT, GT_PER_THREAD, 0, { "big_exit" } },
+	{ "exit-ring", GT_POINT_EXIT, GT_PER_THREAD, 0, { "ring" } },
+	{ "exit-group", GT_POINT_EXIT, GT_PER_GROUP, 0, { "group" } },
+};
+
+/* The stub's PTX; malloc'd. */
+static inline int test_stub_text(const struct test_stub *stub, char **ret_text, char why[GT_GRAFT_WHY])
+{
+	struct gt_probe probes[3];
+	unsigned which[3], count;
+
+	for (count = 0; count < 3 && stub->functions[count]; count++) {
+		probes[count] = (struct gt_probe){
+			.point = stub->point, .granularity = stub->granularity, .flags = stub->flags,
+			.link = count, .function = stub->functions[count], .kernel = "*",
+		};
+		which[count] = count;
+	}
+	return gt_graft_stub_text(test_probes, probes, count, which, count, stub->point, ret_text, why);
+}
+
+#endif
