@@ -81,13 +81,14 @@ static int find_main_name(LLVMModuleRef module, struct gputrace_image *image)
 	return image->main_name ? 0 : gt_error(-ENOMEM, "out of memory while compiling");
 }
 
-static int take_code(LLVMMemoryBufferRef buffer, bool gpu, struct gputrace_image *image)
+static int take_code(LLVMMemoryBufferRef buffer, bool gpu, const struct gt_prog *prog,
+		     struct gputrace_image *image)
 {
 	const char *data = LLVMGetBufferStart(buffer);
 	size_t size = LLVMGetBufferSize(buffer);
 
 	if (gpu)
-		return gt_ptx_tidy(data, size, &image->ptx);
+		return gt_ptx_tidy(data, size, prog, &image->ptx);
 	return gt_host_load(data, size, image, &image->host);
 }
 
@@ -116,7 +117,7 @@ static int compile_module(struct gt_llvm *llvm, const struct gt_fact *facts,
 		r = gt_llvm_emit(llvm, &buffer);
 	if (r < 0)
 		return r;
-	r = take_code(buffer, llvm->gpu, image);
+	r = take_code(buffer, llvm->gpu, &program->prog, image);
 	LLVMDisposeMemoryBuffer(buffer);
 	return r;
 }

@@ -27,7 +27,10 @@ int gt_host_load(const void *object_file, size_t size, const struct gputrace_ima
 void gt_host_free(struct gt_host_code *code);
 uint64_t gt_host_run(const struct gt_host_code *code, const void *context, uint32_t size);
 
-/* PTX as LLVM writes it without header, declarations of symbols and empty lines; malloc'd. */
-int gt_ptx_tidy(const char *text, size_t length, char **ret_text);
+/*
+ * PTX as LLVM writes it without header, declarations of symbols and debug sections,
+ * and with the program's lines as comments; malloc'd.
+ */
+int gt_ptx_tidy(const char *text, size_t length, const struct gt_prog *prog, char **ret_text);
 
 #endif

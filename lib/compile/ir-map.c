@@ -138,6 +138,8 @@ static void fill_table_function(struct gt_ir *ir, LLVMValueRef function, const s
 	LLVMValueRef args[10];
 	unsigned count = 0;
 
+	/* It stems from no line of the program's. */
+	LLVMSetCurrentDebugLocation2(ir->builder, NULL);
 	LLVMPositionBuilderAtEnd(ir->builder, LLVMAppendBasicBlockInContext(ir->context, function, ""));
 	args[count++] = LLVMGetParam(function, 0);
 	args[count++] = gt_ir_i32(ir, l->key_bytes);
@@ -153,6 +155,7 @@ static void fill_table_function(struct gt_ir *ir, LLVMValueRef function, const s
 	}
 	LLVMBuildRet(ir->builder, gt_ir_runtime(ir, table_operations[operation].runtime, args, count));
 	LLVMPositionBuilderAtEnd(ir->builder, here);
+	gt_ir_lines_insn(ir);
 }
 
 /* One function for each shape of table and operation, called from wherever the program does it. */

@@ -107,6 +107,7 @@ static void begin_function(struct gt_ir *ir)
 	unsigned first_env = is_main ? 0 : ARGS, i;
 
 	LLVMPositionBuilderAtEnd(ir->builder, gt_ir_block(ir, "entry"));
+	gt_ir_lines_function(ir);
 	ir->stack_bytes = frame_bytes(ir);
 	/* The greatest alignment that anything on a stack asks for. */
 	ir->stack = LLVMBuildAlloca(ir->builder, LLVMArrayType(ir->i8, ir->stack_bytes ? ir->stack_bytes : 8),
@@ -340,6 +341,7 @@ static int translate_block(struct gt_ir *ir, unsigned leader, unsigned *ret_end)
 	for (i = leader; i < ir->function->end && (i == leader || !ir->flow.leader[i]); i++) {
 		ir->at = i;
 		if (!skip) {
+			gt_ir_lines_insn(ir);
 			r = translate_insn(ir, &insns[i]);
 			if (r < 0)
 				return r;
@@ -386,8 +388,10 @@ int gt_ir_translate(struct gt_ir *ir)
 	ir->builder = LLVMCreateBuilderInContext(ir->context);
 	ir->blocks = calloc(ir->prog->insn_count + 1, sizeof(*ir->blocks));
 	r = ir->blocks ? declare_functions(ir) : gt_error(-ENOMEM, "out of memory for program %s", ir->prog->name);
+	gt_ir_lines_begin(ir);
 	for (i = 0; i < ir->flow.function_count && r >= 0; i++)
 		r = translate_function(ir, i);
+	gt_ir_lines_end(ir);
 	if (r >= 0 && ir->out_of_memory)
 		r = gt_error(-ENOMEM, "out of memory for program %s", ir->prog->name);
 	free(ir->records);

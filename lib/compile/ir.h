@@ -55,6 +55,9 @@ struct gt_ir {
 	LLVMBuilderRef builder;
 	LLVMTypeRef i1, i8, i16, i32, i64, ptr, global_ptr, nothing;
 
+	LLVMDIBuilderRef lines;		/* NULL: none to keep */
+	LLVMMetadataRef lines_file, lines_scope;
+
 	LLVMValueRef *functions;	/* by index in flow.functions */
 	LLVMTypeRef main_type, inner_type;
 
@@ -161,5 +164,12 @@ int gt_ir_loop(struct gt_ir *ir);
 /* A word of the context, as i32. */
 LLVMValueRef gt_ir_context_word(struct gt_ir *ir, uint32_t word);
 LLVMValueRef gt_ir_context_launch(struct gt_ir *ir);
+
+/* ---- source lines, ir-lines.c ---- */
+
+void gt_ir_lines_begin(struct gt_ir *ir);
+void gt_ir_lines_function(struct gt_ir *ir);	/* the function being translated begins */
+void gt_ir_lines_insn(struct gt_ir *ir);	/* the instruction being translated begins */
+void gt_ir_lines_end(struct gt_ir *ir);
 
 #endif

@@ -27,12 +27,16 @@ static bool contains(const char *line, const char *end, const char *word)
 /* Lines that do not belong into probe text: the module's header and declarations of symbols. */
 static bool is_dropped(const char *line, const char *end)
 {
-	while (line < end && isspace((unsigned char)*line))
-		line++;
-	if (line == end || starts(line, end, "//"))
+	static const char *const dropped[] = {
+		"//", ".version", ".target", ".address_size", ".file", "$L__tmp", "$L__func_begin", "$L__func_end",
+	};
+	unsigned i;
+
+	if (line == end)
 		return true;
-	if (starts(line, end, ".version") || starts(line, end, ".target") || starts(line, end, ".address_size"))
-		return true;
+	for (i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
+		if (starts(line, end, dropped[i]))
+			return true;
 	return starts(line, end, ".extern .global") && contains(line, end, GT_SYMBOL_PREFIX);
 }
 
@@ -58,37 +62,6 @@ static int check_text(const char *text)
 					"cannot have", forbidden[i]);
 	return 0;
 }
-
-int gt_ptx_tidy(const char *text, size_t length, char **ret_text)
-{
-	const char *end = text + length, *line, *next, *cut;
-	char *tidy = malloc(length + 1), *to = tidy;
-	int r;
-
-	if (!tidy)
-		return gt_error(-ENOMEM, "out of memory for %zu bytes of PTX", length);
-	for (line = text; line < end; line = next + 1) {
-		next = memchr(line, '\n', (size_t)(end - line));
-		if (!next)
-			next = end;
-		if (is_dropped(line, next))
-			continue;
-		cut = cut_comment(line, next);
-		memcpy(to, line, (size_t)(cut - line));
-		to += cut - line;
-		*to++ = '\n';
-	}
-	*to = '\0';
-	r = check_text(tidy);
-	if (r < 0) {
-		free(tidy);
-		return r;
-	}
-	*ret_text = tidy;
-	return 0;
-}
-
-/* ---- linking ---- */
 
 struct output {
 	char *text;
@@ -117,6 +90,97 @@ static void put(struct output *out, const char *text, size_t length)
 	out->length += length;
 	out->text[out->length] = '\0';
 }
+
+/* The text is the author's: it must not end the comment, nor look like a symbol. */
+static void put_source(struct output *out, const char *text)
+{
+	char clean[160];
+	unsigned i;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	for (i = 0; text[i] && i < sizeof(clean) - 1; i++)
+		clean[i] = isprint((unsigned char)text[i]) ? text[i] : ' ';
+	clean[i] = '\0';
+	for (i = 0; clean[i]; i++)
+		if (!strncmp(clean + i, "__gt_", 5))
+			clean[i] = ' ';
+	put(out, clean, strlen(clean));
+}
+
+/* ".loc file number column", see ir-lines.c: a comment with the line of that number, unless it is the same again. */
+static void put_line(struct output *out, const struct gt_prog *prog, const char *line,
+		     const struct gt_line **last)
+{
+	const struct gt_line *source;
+	unsigned long number;
+	const char *file;
+	char place[80];
+	char *rest;
+
+	strtoul(line + strlen(".loc"), &rest, 10);
+	number = strtoul(rest, NULL, 10);
+	if (!number || number > prog->line_count)
+		return;
+	source = &prog->lines[number - 1];
+	if (*last && (*last)->line == source->line && !strcmp((*last)->file, source->file))
+		return;
+	*last = source;
+	file = strrchr(source->file, '/');
+	put(out, "\t// ", 4);
+	put_source(out, file ? file + 1 : source->file);
+	put(out, place, (size_t)snprintf(place, sizeof(place), ":%u: ", source->line));
+	put_source(out, source->text);
+	put(out, "\n", 1);
+}
+
+static const char *skip_section(const char *at, const char *end)
+{
+	const char *close = memmem(at, (size_t)(end - at), "\n\t}", 3);
+
+	return close ? close + 3 : end;
+}
+
+int gt_ptx_tidy(const char *text, size_t length, const struct gt_prog *prog, char **ret_text)
+{
+	const char *end = text + length, *line, *next, *cut, *word;
+	struct output out = {};
+	const struct gt_line *last = NULL;
+	int r;
+
+	for (line = text; line < end; line = next + 1) {
+		next = memchr(line, '\n', (size_t)(end - line));
+		if (!next)
+			next = end;
+		for (word = line; word < next && isspace((unsigned char)*word); word++)
+			;
+		if (starts(word, next, ".section")) {
+			next = skip_section(word, end);
+			continue;
+		}
+		if (starts(word, next, ".loc\t")) {
+			put_line(&out, prog, word, &last);
+			continue;
+		}
+		if (is_dropped(word, next))
+			continue;
+		cut = cut_comment(line, next);
+		if (cut == line)
+			continue;
+		put(&out, line, (size_t)(cut - line));
+		put(&out, "\n", 1);
+	}
+	r = out.failed || !out.text ? gt_error(-ENOMEM, "out of memory for %zu bytes of PTX", length) :
+				      check_text(out.text);
+	if (r < 0) {
+		free(out.text);
+		return r;
+	}
+	*ret_text = out.text;
+	return 0;
+}
+
+/* ---- linking ---- */
 
 static bool is_name(char c)
 {

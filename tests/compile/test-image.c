@@ -58,6 +58,10 @@ START_TEST(ptx_text)
 	/* one addition whose result nobody wants, in device memory */
 	ck_assert_uint_eq(occurrences(ptx, "red.relaxed.gpu.global.add.u64"), 1);
 	ck_assert_uint_eq(occurrences(ptx, "atom."), 0);
+	/* the author's line beside its code */
+	ck_assert_uint_ge(occurrences(ptx, "\t// probes.bpf.c:"), 1);
+	ck_assert_uint_eq(occurrences(ptx, "add(&counts, ctx->thread[0], 1);"), 1);
+	ck_assert_uint_eq(occurrences(ptx, ".loc\t") + occurrences(ptx, ".section"), 0);
 	/* no stack is left */
 	ck_assert_uint_eq(occurrences(ptx, ".local"), 0);
 	ck_assert(gt_image_is_verified(image));
