@@ -179,7 +179,7 @@ struct ptx_func {
 	unsigned shared_count, shared_room;
 	struct ptx_func **callees;	/* functions named in the body */
 	unsigned callee_count, callee_room;
-	int calls_indirect;
+	int calls_indirect, uses_alloca;
 	struct ptx_func *alias;
 	void *code;			/* struct sim_func of the machine */
 };

@@ -3,19 +3,27 @@
 
 #include "half.h"
 
-const struct small_format format_f16 = { 10, 5, 0x7fff };
-const struct small_format format_bf16 = { 7, 8, 0x7fff };
+const struct small_format format_f16 = { 10, 5, 0x7bff, 0x7c00, 0x7fff };
+const struct small_format format_bf16 = { 7, 8, 0x7f7f, 0x7f80, 0x7fff };
+const struct small_format format_e4m3 = { 3, 4, 0x7e, 0, 0x7f };
+const struct small_format format_e5m2 = { 2, 5, 0x7b, 0x7c, 0x7f };
+
+static unsigned sign_bit(const struct small_format *f)
+{
+	return f->mantissa + f->exponent;
+}
 
 double small_to_f64(uint16_t bits, const struct small_format *f)
 {
 	unsigned max = (1u << f->exponent) - 1, bias = max >> 1;
 	unsigned exponent = bits >> f->mantissa & max;
 	unsigned mantissa = bits & ((1u << f->mantissa) - 1);
-	uint64_t sign = (uint64_t)(bits >> 15) << 63;
+	unsigned magnitude = bits & ((1u << sign_bit(f)) - 1);
+	uint64_t sign = (uint64_t)(bits >> sign_bit(f) & 1) << 63;
 	uint64_t wide;
 
-	if (exponent == max)
-		wide = 0x7ffull << 52 | (uint64_t)mantissa << (52 - f->mantissa);
+	if (magnitude > f->top)
+		wide = 0x7ffull << 52 | (magnitude == f->inf ? 0 : (uint64_t)mantissa << (52 - f->mantissa));
 	else if (exponent)
 		wide = (uint64_t)(exponent + 1023 - bias) << 52 |
 		       (uint64_t)mantissa << (52 - f->mantissa);
@@ -49,12 +57,8 @@ uint16_t small_from_f64(double value, const struct small_format *f, enum roundin
 
 	if (exponent == 0x7ff && mantissa)
 		return f->nan;
-	if (exponent == 0x7ff) {
-		result = max << f->mantissa;
-		if (finite)
-			result--;
-		return (uint16_t)(result | (unsigned)negative << 15);
-	}
+	if (exponent == 0x7ff)
+		return (uint16_t)((finite || !f->inf ? f->top : f->inf) | (unsigned)negative << sign_bit(f));
 	if (exponent)
 		mantissa |= 1ull << 52;
 	else
@@ -73,13 +77,13 @@ uint16_t small_from_f64(double value, const struct small_format *f, enum roundin
 	result = (uint32_t)kept + up;
 	if (exponent >= least)
 		result += (uint32_t)(exponent - least) << f->mantissa;
-	if (exponent - least >= (int)max || result >= max << f->mantissa) {
+	if (exponent - least >= (int)max || result > f->top) {
 		int to_inf = rounding != RND_RZ && !(rounding == RND_RM && !negative) &&
 			     !(rounding == RND_RP && negative);
 
-		result = (max << f->mantissa) - (to_inf && !finite ? 0 : 1);
+		result = to_inf && !finite && f->inf ? f->inf : f->top;
 	}
-	return (uint16_t)(result | (unsigned)negative << 15);
+	return (uint16_t)(result | (unsigned)negative << sign_bit(f));
 }
 
 uint16_t small_flush(uint16_t bits, const struct small_format *f)

@@ -65,9 +65,9 @@ static inline float f32_saturate(float v)
 struct small_format {
 	unsigned mantissa;	/* bits without the hidden one */
 	unsigned exponent;	/* bits */
-	uint16_t nan;
+	uint16_t top, inf, nan;	/* largest finite value; infinity, 0: there is none; NaN */
 };
-extern const struct small_format format_f16, format_bf16;
+extern const struct small_format format_f16, format_bf16, format_e4m3, format_e5m2;
 
 double small_to_f64(uint16_t bits, const struct small_format *format);
 /* With SATFINITE as a flag, values beyond the largest finite one become that one. */

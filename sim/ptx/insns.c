@@ -11,6 +11,7 @@
 		M(NOFTZ))
 #define BARRIER (M(SYNC) | M(ALIGNED) | M(ARRIVE) | M(RED) | M(ATOM) | M(WARP) | M(SCOPE) | \
 		 M(TYPE) | M(WAIT) | M(SEM))
+#define VIDEO_MODS (M(TYPE) | M(SAT) | M(ATOM) | M(CMP) | M(HALF))
 #define MINMAX (M(TYPE) | M(FTZ) | M(NAN) | M(XORSIGN) | M(ABS) | M(RELU))
 
 /* Sorted by name. */
@@ -19,6 +20,7 @@ static const struct insn_def defs[] = {
 	{ "activemask", lower_activemask, M(TYPE), 0 },
 	{ "add", lower_alu, FLOATS | M(CC), 0 },
 	{ "addc", lower_alu, M(TYPE) | M(CC), 0 },
+	{ "alloca", lower_stack, M(TYPE), 0 },
 	{ "and", lower_logic, M(TYPE), 0 },
 	{ "applypriority", lower_nop, M(SPACE) | M(CACHE), 0 },
 	{ "atom", lower_atom, ATOMIC, 0 },
@@ -102,6 +104,8 @@ static const struct insn_def defs[] = {
 	{ "slct", lower_slct, M(TYPE) | M(FTZ), 0 },
 	{ "sqrt", lower_alu, FLOATS | M(APPROX), 0 },
 	{ "st", lower_st, MEMORY, 0 },
+	{ "stackrestore", lower_stack, M(TYPE), 2 },
+	{ "stacksave", lower_stack, M(TYPE), 1 },
 	{ "stmatrix", lower_ldmatrix, M(SYNC) | M(ALIGNED) | M(SHAPE) | M(NUM) | M(TRANS) | M(SPACE) |
 	  M(TYPE), 1 },
 	{ "sub", lower_alu, FLOATS | M(CC), 0 },
@@ -110,16 +114,28 @@ static const struct insn_def defs[] = {
 	{ "tanh", lower_alu, M(TYPE) | M(APPROX), 0 },
 	{ "testp", lower_testp, M(TYPE) | M(TESTP), 0 },
 	{ "trap", lower_end, 0, END_TRAP },
+	{ "vabsdiff2", lower_video, VIDEO_MODS, VIDEO_ABSDIFF },
+	{ "vabsdiff4", lower_video, VIDEO_MODS, VIDEO_ABSDIFF },
+	{ "vadd2", lower_video, VIDEO_MODS, VIDEO_ADD },
+	{ "vadd4", lower_video, VIDEO_MODS, VIDEO_ADD },
+	{ "vavrg2", lower_video, VIDEO_MODS, VIDEO_AVRG },
+	{ "vavrg4", lower_video, VIDEO_MODS, VIDEO_AVRG },
+	{ "vmax2", lower_video, VIDEO_MODS, VIDEO_MAX },
+	{ "vmax4", lower_video, VIDEO_MODS, VIDEO_MAX },
+	{ "vmin2", lower_video, VIDEO_MODS, VIDEO_MIN },
+	{ "vmin4", lower_video, VIDEO_MODS, VIDEO_MIN },
 	{ "vote", lower_vote, M(TYPE) | M(SYNC) | M(VOTE) | M(UNI), 0 },
+	{ "vset2", lower_video, VIDEO_MODS, VIDEO_SET },
+	{ "vset4", lower_video, VIDEO_MODS, VIDEO_SET },
+	{ "vsub2", lower_video, VIDEO_MODS, VIDEO_SUB },
+	{ "vsub4", lower_video, VIDEO_MODS, VIDEO_SUB },
 	{ "xor", lower_logic, M(TYPE), 2 },
 };
 
 static const char *const others[] = {
-	"alloca", "clusterlaunchcontrol", "createpolicy", "istypep", "multimem", "setmaxnreg", "stackrestore",
-	"stacksave", "st_bulk", "suld", "suq", "sured", "sust", "tcgen05",
-	"tensormap", "tex", "tld4", "txq", "vabsdiff", "vabsdiff2", "vabsdiff4", "vadd", "vadd2",
-	"vadd4", "vavrg2", "vavrg4", "vmad", "vmax", "vmax2", "vmax4", "vmin", "vmin2", "vmin4",
-	"vset", "vset2", "vset4", "vshl", "vshr", "vsub", "vsub2", "vsub4", "wgmma", "wmma",
+	"clusterlaunchcontrol", "createpolicy", "istypep", "multimem", "setmaxnreg", "st_bulk",
+	"suld", "suq", "sured", "sust", "tcgen05", "tensormap", "tex", "tld4", "txq", "vabsdiff",
+	"vadd", "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "vsub", "wgmma", "wmma",
 };
 
 static int by_name(const void *key, const void *element)

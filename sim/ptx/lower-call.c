@@ -33,12 +33,53 @@ void lower_brx(struct lower *l, const struct insn_def *def)
 	op->imm = sym->targets.count;
 }
 
+/* A return takes back what alloca gave; see lower_enter(). */
+void lower_leave(struct lower *l)
+{
+	if (l->saved_stack)
+		emit(l, op_stack_restore)->a = l->saved_stack;
+	emit(l, op_ret);
+}
+
+void lower_enter(struct lower *l)
+{
+	if (l->func->is_entry || !l->func->uses_alloca)
+		return;
+	l->saved_stack = new_slot(l, 64);
+	emit_free(l, op_stack_save)->dst = l->saved_stack;
+}
+
+/* alloca.u64 d, bytes{, alignment}; stacksave.u64 d; stackrestore.u64 a */
+void lower_stack(struct lower *l, const struct insn_def *def)
+{
+	const struct ptx_operand *opds = l->insn->operands;
+	uint64_t align = 8;
+	uint32_t a = 0, d = 0;
+	struct op *op;
+
+	if (only_type(l) != T_U64)
+		ptx_unsupported(l->ctx, l->insn->line, "'%.60s' of 32-bit addresses", l->insn->op.text);
+	want_operands(l, def->data ? 1 : 2, def->data ? 1 : 3);
+	if (def->data != 1)
+		a = source(l, &opds[def->data ? 0 : 1], T_U64);
+	if (l->insn->operand_count == 3)
+		align = int_operand(l, &opds[2]);
+	if (!align || align & (align - 1) || align > 256)
+		ptx_syntax(l->ctx, l->insn->line, "alignment out of range");
+	if (def->data != 2)
+		d = dest(l, &opds[0], T_U64);
+	op = emit(l, def->data == 0 ? op_alloca : def->data == 1 ? op_stack_save : op_stack_restore);
+	op->a = a;
+	op->dst = d;
+	op->imm = align;
+}
+
 void lower_end(struct lower *l, const struct insn_def *def)
 {
 	want_operands(l, 0, 0);
 	switch (def->data) {
 	case END_RET:
-		emit(l, op_ret);
+		lower_leave(l);
 		return;
 	case END_EXIT:
 		emit(l, op_exit);

@@ -81,27 +81,42 @@ void lower_setp(struct lower *l, const struct insn_def *def)
 	op->d = q;
 }
 
-/* set.cmp.u32.f32: imm above the logic: kind of result */
+/* What true is in the result of set; 0: not a type of results. */
+static uint32_t truth(enum ptx_type to, int pair)
+{
+	switch (to) {
+	case T_U32: case T_S32: return pair ? 0xffff : FULL;
+	case T_F32: return pair ? 0 : 0x3f800000;
+	case T_U16: case T_S16: return pair ? 0 : FULL;
+	case T_F16: return pair ? 0 : 0x3c00;
+	case T_BF16: return pair ? 0 : 0x3f80;
+	case T_F16X2: return pair ? 0x3c00 : 0;
+	case T_BF16X2: return pair ? 0x3f80 : 0;
+	default: return 0;
+	}
+}
+
 void lower_set(struct lower *l, const struct insn_def *def)
 {
 	enum ptx_type to, from;
 	struct op *op;
 	uint32_t d;
+	int pair;
 
 	(void)def;
 	if (l->mods.type_count != 2)
 		ptx_syntax(l->ctx, l->insn->line, "set needs two types");
 	to = l->mods.types[0];
 	from = l->mods.types[1];
-	if (from == T_F16X2 || from == T_BF16X2 || to == T_F16 || to == T_BF16)
-		ptx_unsupported(l->ctx, l->insn->line, "set of half precision");
-	if (to != T_U32 && to != T_S32 && to != T_F32 && to != T_U16 && to != T_S16)
-		ptx_syntax(l->ctx, l->insn->line, "set does not give .%s", ptx_types[to].name);
+	pair = from == T_F16X2 || from == T_BF16X2;
+	if (!truth(to, pair))
+		ptx_syntax(l->ctx, l->insn->line, "set of .%s does not give .%s", ptx_types[from].name,
+			   ptx_types[to].name);
 	want_operands(l, 3, 4);
 	d = dest(l, &l->insn->operands[0], to);
-	op = emit_compare(l, op_set, from);
+	op = emit_compare(l, pair ? op_set_half2 : op_set, from);
 	op->dst = d;
-	op->d = to == T_F32 ? 0x3f800000 : FULL;
+	op->d = truth(to, pair);
 }
 
 void lower_selp(struct lower *l, const struct insn_def *def)
@@ -235,7 +250,7 @@ void lower_cvt(struct lower *l, const struct insn_def *def)
 		ptx_syntax(l->ctx, l->insn->line, "cvt needs two types");
 	to = l->mods.types[0];
 	from = l->mods.types[1];
-	pair = to == T_F16X2 || to == T_BF16X2;
+	pair = from == T_F32 && (to == T_F16X2 || to == T_BF16X2 || to == T_E4M3X2 || to == T_E5M2X2);
 	want_operands(l, pair ? 3 : 2, pair ? 3 : 2);
 	rounding = has(l, MOD_INTEGRAL) ? l->mods.value[MOD_INTEGRAL] : l->mods.value[MOD_RND];
 	if (has(l, MOD_INTEGRAL) && has(l, MOD_RND))

@@ -188,9 +188,13 @@ static void lower_block(struct lower *l, unsigned index, unsigned next)
 	unsigned i;
 
 	block->op = l->op_count;
+	if (!index)
+		lower_enter(l);
 	for (i = block->first; i < block->last; i++)
 		lower_insn(l, &l->func->insns[i]);
 	if (index + 1 == l->block_count) {
+		if (l->saved_stack)
+			append(l, op_stack_restore)->a = l->saved_stack;
 		append(l, op_ret);
 		return;
 	}

@@ -53,6 +53,7 @@ struct lower {
 	unsigned const_bytes, const_room;
 	struct { uint64_t value; uint32_t ref; } const_cache[256];
 
+	uint32_t saved_stack;		/* slot; 0: the function uses no alloca */
 	struct block_info *blocks;
 	unsigned block_count;
 	uint32_t *block_of;		/* instruction -> block */
@@ -123,6 +124,10 @@ void lower_bra(struct lower *l, const struct insn_def *def);
 void lower_brx(struct lower *l, const struct insn_def *def);
 void lower_call(struct lower *l, const struct insn_def *def);
 void lower_end(struct lower *l, const struct insn_def *def);
+void lower_enter(struct lower *l);
+void lower_leave(struct lower *l);
+void lower_stack(struct lower *l, const struct insn_def *def);
+void lower_video(struct lower *l, const struct insn_def *def);
 void lower_nop(struct lower *l, const struct insn_def *def);
 void lower_fence(struct lower *l, const struct insn_def *def);
 void lower_bar(struct lower *l, const struct insn_def *def);

@@ -211,6 +211,7 @@ struct warp {
 	uint32_t cluster_arrived;	/* lanes, in the barrier phase that is open */
 	uint64_t exchange[LANES];
 	uint32_t exchange_pred;
+	uint64_t stack_top[LANES];	/* local memory above belongs to alloca */
 	uint32_t tid[3][LANES];
 	struct frame *root;
 	struct frame *spare;	/* freed frames, reused when large enough */

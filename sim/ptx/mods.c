@@ -85,7 +85,7 @@ static const struct {
 /* Words of PTX that belong to forms this machine does not run. */
 static const char *const foreign[] = {
 	"rs", "scaled", "tile", "im2col", "tensor", "reduce", "geom", "1d", "2d",
-	"3d", "a1d", "a2d", "cube", "multicast", "tensormap", "async", "unpack::8x16", "multicast::cluster", "tf32", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2",
+	"3d", "a1d", "a2d", "cube", "multicast", "tensormap", "async", "unpack::8x16", "multicast::cluster", "e2m1x2", "e2m3x2",
 	"e3m2x2", "ue8m0x2", "e4m3x4", "e5m2x4", "f32x2", "prefetch", "level", "b1024", "sp", "satfinite", "m8n8k16", "m8n8k32",
 	"m16n8k64", "m16n8k128", "m16n8k256", "m16n16k16", "m32n8k16", "m8n32k16", "m8n16", "m16n16",
 	"b8x16.b6x16_p32", "b1", "s4", "u4", "e4m3", "e5m2", "kind::f8f6f4", "unified", "add::f32", "acc::f16", "acc::f32",

@@ -116,7 +116,7 @@ static uint32_t measure(struct depth_walk *walk, unsigned index)
 
 	if (walk->state[index] == 2)
 		return out->depth_bytes;
-	if (walk->state[index] == 1 || func->calls_indirect || walk->depth > 1000)
+	if (walk->state[index] == 1 || func->calls_indirect || func->uses_alloca || walk->depth > 1000)
 		return UINT32_MAX;
 	walk->state[index] = 1;
 	walk->depth++;

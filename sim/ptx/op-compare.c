@@ -125,26 +125,44 @@ int op_setp(struct warp *w, const struct op *op, uint32_t mask)
 	return OP_NEXT;
 }
 
-/* p from the low halves, q from the high ones */
-int op_setp_half2(struct warp *w, const struct op *op, uint32_t mask)
+/* The comparison of the high halves; its operands are read from a table in place of the frame. */
+static uint32_t compare_high(struct warp *w, const struct op *op, uint32_t mask)
 {
 	compare_fn *compare = (compare_fn *)op->ext;
-	uint32_t low = combine(w, op, compare(w, op, mask)), high;
-	uint32_t tops[2][LANES] __attribute__((aligned(64)));
+	uint32_t tops[2][LANES] __attribute__((aligned(64))), bits;
 	const uint32_t *a = slot(w, op->a), *b = slot(w, op->b);
 	struct op shifted = *op;
 	unsigned char *base = w->base[0];
 
 	FOR_LANES(mask, i, tops[0][i] = a[i] >> 16; tops[1][i] = b[i] >> 16;);
-	/* The comparison reads its operands from the frame: show it these instead. */
 	shifted.a = 0;
 	shifted.b = sizeof(tops[0]);
 	w->base[0] = (unsigned char *)tops;
-	high = compare(w, &shifted, mask);
+	bits = compare(w, &shifted, mask);
 	w->base[0] = base;
-	high = combine(w, op, high);
+	return bits;
+}
+
+/* p from the low halves, q from the high ones */
+int op_setp_half2(struct warp *w, const struct op *op, uint32_t mask)
+{
+	compare_fn *compare = (compare_fn *)op->ext;
+	uint32_t low = combine(w, op, compare(w, op, mask));
+	uint32_t high = combine(w, op, compare_high(w, op, mask));
+
 	set_pred(w, op->dst, mask, low);
 	set_pred(w, op->d, mask, high);
+	return OP_NEXT;
+}
+
+int op_set_half2(struct warp *w, const struct op *op, uint32_t mask)
+{
+	compare_fn *compare = (compare_fn *)op->ext;
+	uint32_t low = combine(w, op, compare(w, op, mask));
+	uint32_t high = combine(w, op, compare_high(w, op, mask));
+	uint32_t *d = slot(w, op->dst);
+
+	FOR_LANES(mask, i, d[i] = (low >> i & 1 ? op->d : 0) | (high >> i & 1 ? op->d << 16 : 0););
 	return OP_NEXT;
 }
 

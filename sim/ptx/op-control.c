@@ -129,9 +129,11 @@ static int enter(struct warp *w, const struct op *op, const struct call_site *ca
 {
 	struct frame *caller = w->frame, *callee;
 	uint64_t base = ((uint64_t)caller->local_base + caller->func->local_bytes + 15) & ~15ull;
+	uint64_t room = w->local_stride;
 	unsigned lane = __builtin_ctz(mask);
 
-	if (caller->depth >= MAX_FRAMES || base + target->local_bytes > w->local_stride)
+	FOR_LANES(mask, i, if (w->stack_top[i] < room) room = w->stack_top[i];);
+	if (caller->depth >= MAX_FRAMES || base + target->local_bytes > room)
 		return warp_fault(w, op, lane, SIM_ERROR_ADDRESS, "stack overflow calling '%s'",
 				  target->name);
 	callee = warp_frame_new(w, target);
@@ -256,5 +258,41 @@ int op_nanosleep(struct warp *w, const struct op *op, uint32_t mask)
 	(void)mask;
 	w->spin_hint = 2;
 	w->spin += 8;
+	return OP_NEXT;
+}
+
+/* a: bytes; imm: alignment; the result is a local address */
+int op_alloca(struct warp *w, const struct op *op, uint32_t mask)
+{
+	const uint64_t *size = slot(w, op->a);
+	uint64_t *d = slot(w, op->dst), low = w->frame->local_base + w->frame->func->local_bytes;
+
+	FOR_LANES(mask, i,
+		if (size[i] > w->stack_top[i] || ((w->stack_top[i] - size[i]) & ~(op->imm - 1)) < low)
+			return warp_fault(w, op, i, SIM_ERROR_ADDRESS, "stack overflow: alloca of %llu bytes",
+					  (unsigned long long)size[i]);
+		d[i] = w->stack_top[i] = (w->stack_top[i] - size[i]) & ~(op->imm - 1);
+	);
+	return OP_NEXT;
+}
+
+int op_stack_save(struct warp *w, const struct op *op, uint32_t mask)
+{
+	uint64_t *d = slot(w, op->dst);
+
+	FOR_LANES(mask, i, d[i] = w->stack_top[i];);
+	return OP_NEXT;
+}
+
+int op_stack_restore(struct warp *w, const struct op *op, uint32_t mask)
+{
+	const uint64_t *a = slot(w, op->a);
+
+	FOR_LANES(mask, i,
+		if (a[i] > w->local_stride || a[i] < w->stack_top[i])
+			return warp_fault(w, op, i, SIM_ERROR_ADDRESS, "stackrestore to 0x%llx",
+					  (unsigned long long)a[i]);
+		w->stack_top[i] = a[i];
+	);
 	return OP_NEXT;
 }

@@ -264,6 +264,71 @@ static int op_cvt_tf32(struct warp *w, const struct op *op, uint32_t mask)
 	return OP_NEXT;
 }
 
+static const struct small_format *small_of(enum ptx_type type)
+{
+	return type == T_E4M3X2 ? &format_e4m3 : &format_e5m2;
+}
+
+static uint32_t to_fp8(double v, const struct small_format *f, unsigned flags)
+{
+	if (flags & OPF_RELU && v < 0)
+		v = 0;
+	return small_from_f64(v, f, RND_RN, 1);
+}
+
+/* cvt.rn.satfinite.e4m3x2.f32 d, a, b: a goes into the upper half */
+static int op_cvt_fp8_f32(struct warp *w, const struct op *op, uint32_t mask)
+{
+	const struct small_format *f = small_of(op->imm >> 8 & 255);
+	uint32_t *d = slot(w, op->dst);
+	const float *a = slot(w, op->a), *b = slot(w, op->b);
+
+	FOR_LANES(mask, i, d[i] = to_fp8((double)a[i], f, op->flags) << 8 |
+				  to_fp8((double)b[i], f, op->flags););
+	return OP_NEXT;
+}
+
+static int op_cvt_fp8_f16(struct warp *w, const struct op *op, uint32_t mask)
+{
+	const struct small_format *f = small_of(op->imm >> 8 & 255);
+	uint32_t *d = slot(w, op->dst);
+	const uint32_t *a = slot(w, op->a);
+
+	FOR_LANES(mask, i,
+		d[i] = to_fp8(small_to_f64((uint16_t)(a[i] >> 16), &format_f16), f, op->flags) << 8 |
+		       to_fp8(small_to_f64((uint16_t)a[i], &format_f16), f, op->flags););
+	return OP_NEXT;
+}
+
+static uint32_t from_fp8(unsigned bits, const struct small_format *f, unsigned flags)
+{
+	double v = small_to_f64((uint16_t)bits, f);
+
+	return small_from_f64(flags & OPF_RELU && v < 0 ? 0 : v, &format_f16, RND_RN, 0);
+}
+
+static int op_cvt_f16_fp8(struct warp *w, const struct op *op, uint32_t mask)
+{
+	const struct small_format *f = small_of(op->imm & 255);
+	uint32_t *d = slot(w, op->dst);
+	const uint32_t *a = slot(w, op->a);
+
+	FOR_LANES(mask, i, d[i] = from_fp8(a[i] >> 8 & 255, f, op->flags) << 16 |
+				  from_fp8(a[i] & 255, f, op->flags););
+	return OP_NEXT;
+}
+
+static op_fn *convert_fp8(enum ptx_type to, enum ptx_type from, enum rounding rounding, unsigned flags)
+{
+	int to_fp = to == T_E4M3X2 || to == T_E5M2X2, from_fp = from == T_E4M3X2 || from == T_E5M2X2;
+
+	if (rounding != RND_RN || flags & OPF_FTZ)
+		return NULL;
+	if (to_fp && flags & OPF_SAT)
+		return from == T_F32 ? op_cvt_fp8_f32 : from == T_F16X2 ? op_cvt_fp8_f16 : NULL;
+	return from_fp && to == T_F16X2 && !(flags & OPF_SAT) ? op_cvt_f16_fp8 : NULL;
+}
+
 static op_fn *convert_common(enum ptx_type to, enum ptx_type from, enum rounding rounding)
 {
 	if (rounding != RND_NONE && rounding != RND_RN)
@@ -297,6 +362,8 @@ op_fn *convert_find(enum ptx_type to, enum ptx_type from, enum rounding rounding
 
 	if (to == T_TF32 && from == T_F32)
 		return flags || rounding == RND_RM || rounding == RND_RP ? NULL : op_cvt_tf32;
+	if (to == T_E4M3X2 || to == T_E5M2X2 || from == T_E4M3X2 || from == T_E5M2X2)
+		return convert_fp8(to, from, rounding, flags);
 	if ((to == T_F16X2 || to == T_BF16X2) && from == T_F32)
 		return rounding == RND_RN || rounding == RND_RZ ? op_cvt_pair : NULL;
 	if (!(to_float || to_int) || !(from_float || from_int))

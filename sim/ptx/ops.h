@@ -20,7 +20,12 @@ op_fn op_bar_sync, op_bar_arrive, op_bar_red;
 op_fn op_mov_sreg32, op_mov_sreg64, op_local_address, op_dynamic_shared, op_param_address;
 op_fn op_mov32, op_mov64, op_mov_pred, op_mov128, op_not_pred, op_narrow, op_widen, op_activemask;
 op_fn op_pack, op_unpack;
+op_fn op_alloca, op_stack_save, op_stack_restore;
 op_fn op_fence;
+
+/* op-video.c: SIMD within a register */
+op_fn op_video;
+enum video { VIDEO_ADD, VIDEO_SUB, VIDEO_AVRG, VIDEO_ABSDIFF, VIDEO_MIN, VIDEO_MAX, VIDEO_SET };
 
 extern const struct sync_kind sync_warp, sync_shfl, sync_vote, sync_match, sync_redux, sync_elect;
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
@@ -54,7 +59,7 @@ enum compare {
 };
 compare_fn *compare_find(enum compare cmp, enum ptx_type type);
 enum { LOGIC_NONE, LOGIC_AND, LOGIC_OR, LOGIC_XOR };
-op_fn op_setp, op_setp_half2, op_set, op_selp32, op_selp64, op_slct32, op_slct64, op_testp;
+op_fn op_setp, op_setp_half2, op_set, op_set_half2, op_selp32, op_selp64, op_slct32, op_slct64, op_testp;
 op_fn op_pred_and, op_pred_or, op_pred_xor;
 
 /* op-convert.c */

@@ -278,6 +278,8 @@ void ptx_parse_instruction(struct ptx_ctx *ctx)
 	memcpy(insn.operands, operands, insn.operand_count * sizeof(*operands));
 	if (!strcmp(insn.op.text, "call") && calls_register(&insn))
 		func->calls_indirect = 1;
+	if (!strcmp(insn.op.text, "alloca"))
+		func->uses_alloca = 1;
 	func->insns = ptx_grow(ctx, func->insns, func->insn_count, &func->insn_room,
 			       sizeof(*func->insns));
 	func->insns[func->insn_count++] = insn;

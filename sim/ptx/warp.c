@@ -99,6 +99,8 @@ void warp_start(struct warp *w)
 	w->carry = 0;
 	w->rotate = 0;
 	w->cluster_arrived = 0;
+	for (unsigned i = 0; i < LANES; i++)
+		w->stack_top[i] = w->local_stride;
 	memset(w->bar_arrived, 0, sizeof(w->bar_arrived));
 }
 

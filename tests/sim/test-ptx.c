@@ -173,6 +173,9 @@ START_TEST(test_bits)
 	CALC(0xffffffff, "32", "shr.s32 %r32, %a32, %b32;", 0x80000000, 200, 0);
 	CALC(3, "32", "fns.b32 %r32, %a32, 0, 3;", 0x2b, 0, 0);
 	CALC(1, "32", "cnot.b32 %r32, %a32;", 0, 0, 0);
+	CALC(0xff010002, "32", "vadd4.u32.u32.u32.sat %r32, %a32, %b32, 0;", 0xf0000001, 0x20010001, 0);
+	CALC(100 + 6, "32", "vabsdiff4.u32.u32.u32.add %r32, %a32, %b32, %c32;", 0x01020304, 0x04030205, 100);
+	CALC(0x8000ffff, "32", "vmin2.s32.s32.s32 %r32, %a32, %b32, 0;", 0x80000001, 0x0000ffff, 0);
 }
 END_TEST
 
@@ -219,6 +222,12 @@ START_TEST(test_halves)
 	CALC(0x3555, "16", "cvt.rn.f16.f32 %r16, %af;", 0x3eaaaaab, 0, 0);
 	CALC(0x3eab, "16", "cvt.rn.bf16.f32 %r16, %af;", 0x3eaaaaab, 0, 0);
 	CALC(0x3eaaa000, "f", "cvt.f32.f16 %rf, %a16;", 0x3555, 0, 0);
+	/* eight bits: 448 is the largest, with three bits of mantissa 17 becomes 16 */
+	CALC(0x7e58, "16", "cvt.rn.satfinite.e4m3x2.f32 %r16, %af, %bf;", 0x44000000, 0x41880000, 0);
+	CALC(0xbc7b, "16", "cvt.rn.satfinite.e5m2x2.f32 %r16, %af, %bf;", 0xbf800000, 0x7f800000, 0);
+	CALC(0x3c005f00, "32", "cvt.rn.f16x2.e4m3x2 %r32, %a16;", 0x387e, 0, 0);
+	CALC(0x00003c00, "32", "set.gt.f16x2.f16x2 %r32, %a32, %b32;", 0x3c004000, 0x40003c00, 0);
+	CALC(0xffff0000, "32", "set.lt.u32.f16x2 %r32, %a32, %b32;", 0x3c004000, 0x40003c00, 0);
 	CALC(0x3c004000, "32", "cvt.rn.f16x2.f32 %r32, %af, %bf;", 0x3f800000, 0x40000000, 0);
 }
 END_TEST
@@ -470,6 +479,26 @@ START_TEST(test_stack_overflow)
 }
 END_TEST
 
+/* alloca in a called function is undone when it returns: 400 calls of 1000 bytes fit. */
+START_TEST(test_alloca)
+{
+	uint32_t *out = test_alloc(&device, 4 * 32), i;
+	struct { void *out; } params = { out };
+
+	load_ok(".func (.param .b32 r) f(.param .b32 a) { .reg .b64 %p, %n; .reg .b32 %a, %b; ld.param.b32 %a, [a];\n"
+		"and.b32 %b, %a, 1; mad.lo.u32 %b, %b, 8, 992; cvt.u64.u32 %n, %b; alloca.u64 %p, %n, 16; st.local.u32 [%p], %a;\n"
+		"add.u64 %p, %p, %n; st.local.u32 [%p+-4], 7; sub.u64 %p, %p, %n; ld.local.u32 %a, [%p]; add.u32 %a, %a, 1;\n"
+		"st.param.b32 [r], %a; ret; }\n"
+		".entry k(.param .u64 out) { .reg .b64 %p, %l; .reg .b32 %a, %i; .reg .pred %q; .param .b32 x; .param .b32 y;\n"
+		"ld.param.u64 %p, [out]; mov.u32 %a, %tid.x; mul.wide.u32 %l, %a, 4; add.u64 %p, %p, %l; mov.u32 %i, 0;\n"
+		"L: st.param.b32 [x], %a; call (y), f, (x); ld.param.b32 %a, [y]; add.u32 %i, %i, 1; setp.lt.u32 %q, %i, 400;\n"
+		"@%q bra L; st.global.u32 [%p], %a; ret; }");
+	run_ok("k", 1, 32, &params);
+	for (i = 0; i < 32; i++)
+		ck_assert_uint_eq(out[i], i + 400);
+}
+END_TEST
+
 /* Shared variables of kernels that do not meet may overlap; those of one call tree may not. */
 START_TEST(test_shared_layout)
 {
@@ -563,9 +592,9 @@ END_TEST
 
 static void *let_go(void *arg)
 {
-	volatile uint32_t *memory = arg;
+	uint32_t *memory = arg;
 
-	while (!memory[1])
+	while (!__atomic_load_n(&memory[1], __ATOMIC_ACQUIRE))
 		;
 	__atomic_store_n(&memory[0], 5, __ATOMIC_RELEASE);
 	return NULL;
@@ -649,7 +678,7 @@ int main(void)
 		test_integers, test_carry, test_bits, test_floats, test_halves, test_conversions,
 		test_selection, test_moves, test_scopes_and_noise, test_info, test_syntax_errors,
 		test_other_load_errors, test_bad_global, test_bad_shared_and_local, test_launch_limits,
-		test_trap_and_deadlock, test_stack_overflow, test_shared_layout, test_dynamic_shared,
+		test_trap_and_deadlock, test_stack_overflow, test_alloca, test_shared_layout, test_dynamic_shared,
 		test_globaltimer, test_spin_locks, test_blocks_wait, test_host_and_kernels,
 		test_concurrent_atomics, test_convergence,
 	};

@@ -165,6 +165,13 @@ kernel("bit", "bit_masks", "int", [("b32", "bmsk.%s.b32 %%d, %%c32, %%d32;" % m)
        [("b32", "szext.%s.%s %%d, %%a32, %%d32;" % (m, t)) for m in ("clamp", "wrap") for t in ("u32", "s32")],
        setup="\tand.b32 %c32, %c32, 63; and.b32 %d32, %d32, 63;\n")
 
+VIDEO = ["%s%d.u32.%s.%s" % (op, n, t, t) for op in ("vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax") for n in (2, 4)
+         for t in ("u32", "s32")]
+kernel("bit", "bit_video", "int", [("b32", "%s %%d, %%a32, %%b32, %%c32;" % v) for v in VIDEO] +
+       [("b32", "%s.sat %%d, %%a32, %%b32, %%c32;" % v) for v in VIDEO[:8]] +
+       [("b32", "vabsdiff4.u32.s32.u32.add %d, %a32, %b32, %c32;"), ("b32", "vset4.u32.u32.gt %d, %a32, %b32, %c32;"),
+        ("b32", "vset2.s32.s32.le.add %d, %a32, %b32, %c32;")])
+
 # --- comparisons and selection
 CMPS = {"s": ["eq", "ne", "lt", "le", "gt", "ge"], "u": ["eq", "ne", "lo", "ls", "hi", "hs", "lt", "le", "gt", "ge"]}
 kernel("compare", "compare_signed", "int", [("p", "setp.%s.%s %%d, %%a%s, %%b%s;" % (c, t, t[1:], t[1:]))
@@ -182,6 +189,11 @@ kernel("compare", "compare_combine", "int",
 kernel("compare", "compare_set", "f32", [("b32", "set.lt.u32.f32 %d, %af, %bf;"), ("b32", "set.geu.s32.f32 %d, %af, %bf;"),
        ("f32", "set.ne.f32.f32 %d, %af, %bf;"), ("b32", "set.gt.u32.s32 %d, %a32, %b32;"),
        ("f32", "set.le.and.f32.u32 %d, %a32, %b32, %pc;")])
+for t, kind in (("f16", "f16"), ("bf16", "bf16")):
+    kernel("compare", "compare_set_" + t, kind, [("b32", "set.lt.u32.%s %%d, %%a16, %%b16;" % t),
+           ("b16", "set.geu.%s.%s %%d, %%a16, %%b16;" % (t, t)), ("b32", "set.gt.%sx2.%sx2 %%d, %%a32, %%b32;" % (t, t)),
+           ("b32", "set.neu.u32.%sx2 %%d, %%a32, %%b32;" % t),
+           ("p", ".reg .pred %%q; setp.lt.%sx2 %%q|%%d, %%a32, %%b32;" % t), ("p", ".reg .pred %%q; setp.nan.%sx2 %%d|%%q, %%a32, %%b32;" % t)])
 kernel("compare", "select", "int", [("b32", "selp.b32 %d, %a32, %b32, %pc;"), ("b64", "selp.b64 %d, %a64, %b64, !%pc;"),
        ("b16", "selp.b16 %d, %a16, %b16, %pc;"), ("b32", "slct.b32.s32 %d, %a32, %b32, %c32;"),
        ("b64", "slct.u64.s32 %d, %a64, %b64, %c32;"), ("f32", "slct.f32.f32 %d, %af, %bf, %cf;", "f32")])
@@ -291,6 +303,11 @@ kernel("convert", "convert_from_half", "f16", [("f32", "cvt.f32.f16 %d, %a16;", 
        ("b32", "cvt.rni.s32.f16 %d, %a16;"), ("b32", "cvt.rzi.u32.f16 %d, %a16;"), ("b16", "cvt.rmi.s16.f16 %d, %a16;"),
        ("b16", "cvt.rpi.f16.f16 %d, %a16;", "f16")])
 kernel("convert", "convert_from_bfloat", "bf16", [("f32", "cvt.f32.bf16 %d, %a16;", "f32")])
+for t in ("e4m3x2", "e5m2x2"):
+    kernel("convert", "convert_" + t, "f32", [("b16", "cvt.rn.satfinite.%s.f32 %%d, %%af, %%bf;" % t),
+           ("b16", "cvt.rn.satfinite.relu.%s.f32 %%d, %%af, %%bf;" % t),
+           ("b16", "cvt.rn.f16x2.f32 %%t, %%af, %%bf; cvt.rn.satfinite.%s.f16x2 %%d, %%t;" % t),
+           ("b32", "cvt.rn.f16x2.%s %%d, %%a16;" % t, "f16x2")])
 kernel("convert", "convert_int_half", "int", [("b16", "cvt.rn.f16.%s %%d, %%a%s;" % (t, t[1:]), "f16") for t in I3])
 
 # --- moves
