@@ -56,25 +56,35 @@ static unsigned char *find_global(struct warp *w, uint64_t addr, unsigned size)
 	return (unsigned char *)(uintptr_t)addr;
 }
 
+/* What only generic addresses reach, the near things first. */
+static int in_windows(const struct warp *w, unsigned lane, uint64_t addr, unsigned size)
+{
+	return within(addr, size, (uintptr_t)w->shared, w->shared_size) ||
+	       within(addr, size, (uintptr_t)(w->local + lane * w->local_stride), w->local_stride);
+}
+
+static int in_launch(const struct warp *w, uint64_t addr, unsigned size)
+{
+	const struct launch *launch = w->block->launch;
+	const struct block *block = cluster_block_at(w, addr);
+
+	return (block && within(addr, size, (uintptr_t)block->shared, w->shared_size)) ||
+	       within(addr, size, (uintptr_t)launch->params, launch->kernel->info.param_bytes) ||
+	       (launch->workspace && within(addr, size, launch->workspace, 16));
+}
+
 unsigned char *memory_find(struct warp *w, const struct op *op, unsigned lane, uint64_t addr,
 			   unsigned size, enum ptx_space space)
 {
-	struct launch *launch = w->block->launch;
-	uint64_t local = (uintptr_t)(w->local + lane * w->local_stride);
-	unsigned char *p = find_global(w, addr, size);
-	struct block *block;
+	int generic = space != SPACE_GLOBAL && space != SPACE_CONST;
+	unsigned char *p;
 
-	if (p || space == SPACE_GLOBAL || space == SPACE_CONST)
-		goto out;
-	block = cluster_block_at(w, addr);
-	if ((block && within(addr, size, (uintptr_t)block->shared, w->shared_size)) ||
-	    within(addr, size, local, w->local_stride) ||
-	    within(addr, size, (uintptr_t)launch->params, launch->kernel->info.param_bytes) ||
-	    (launch->workspace && within(addr, size, launch->workspace, 16)))
-		p = (unsigned char *)(uintptr_t)addr;
-out:
-	if (!p)
-		return memory_outside(w, op, lane, addr, size,
-				      space == SPACE_CONST ? "constant" : "global");
-	return p;
+	if (generic && in_windows(w, lane, addr, size))
+		return (unsigned char *)(uintptr_t)addr;
+	p = find_global(w, addr, size);
+	if (p)
+		return p;
+	if (generic && in_launch(w, addr, size))
+		return (unsigned char *)(uintptr_t)addr;
+	return memory_outside(w, op, lane, addr, size, space == SPACE_CONST ? "constant" : "global");
 }

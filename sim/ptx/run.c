@@ -23,6 +23,8 @@
 #define COOPERATIVE_BYTES ((size_t)8 << 30)
 #define SMALL_WORK 1024				/* threads for which helpers do not pay */
 #define MAX_THREADS 1024
+#define PATIENCE 16				/* idle turns before another block is started */
+#define BUSY_TURNS 5000				/* idle turns before sleeping */
 #define MAX_CLUSTER 16
 
 static void set_error(struct sim_error *err, int kind, const char *text)
@@ -233,9 +235,9 @@ static int run_residents(struct worker *worker)
 /* Everybody waits: leave the processor to whoever will end that. */
 static void pause_worker(unsigned turns)
 {
-	struct timespec moment = { 0, 50000 };
+	struct timespec moment = { 0, 20000 };
 
-	if (turns < 100)
+	if (turns < BUSY_TURNS)
 		sched_yield();
 	else
 		nanosleep(&moment, NULL);
@@ -253,9 +255,14 @@ static void work(struct worker *worker)
 			idle_turns = 0;
 			continue;
 		}
-		if (worker->resident_count < launch->max_resident && start_cluster(worker))
+		/*
+		 * Waiting may end by itself, and more blocks would make each
+		 * turn longer.  Once it does not, more of them are started.
+		 */
+		if (++idle_turns > PATIENCE && worker->resident_count < launch->max_resident &&
+		    start_cluster(worker))
 			continue;
-		pause_worker(idle_turns++);
+		pause_worker(idle_turns);
 	}
 }
 
