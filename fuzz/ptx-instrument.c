@@ -16,6 +16,11 @@ static const struct gt_probe probes[] = {
 	{ GT_POINT_BLOCK, GT_PER_THREAD, 6, 0, "p", "*", NULL },
 };
 
+/* Short, so written out. */
+static const char probe_text[] =
+	".func p(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k, .param .b64 p, .param .b64 a,"
+	" .param .b32 s, .param .b32 c) { .reg .b64 %a; ld.param.b64 %a, [a]; ret; }";
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const unsigned all[] = { 0, 1, 2, 3, 4, 5, 6 };
@@ -35,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (gt_ptx_kernel(ptx, i)->refusal || i % 3 == 2)
 			plans[i].probe_count = 0;
 	}
-	if (plans && !gt_ptx_instrument(ptx, ".func p() { ret; }", probes, 7, plans, &out, &length, &error)) {
+	if (plans && !gt_ptx_instrument(ptx, probe_text, probes, 7, plans, &out, &length, &error)) {
 		/* What was understood once stays so. */
 		if (gt_ptx_parse(out, length, &again, &error) < 0 || gt_ptx_kernel_count(again) != kernels)
 			abort();
