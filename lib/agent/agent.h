@@ -44,6 +44,7 @@ struct gt_session {
 	unsigned shared_count;
 	int shared_refused;		/* errno when their pages cannot be mapped: nothing is probed */
 	uint32_t flags;			/* GT_CONFIG_* */
+	uint64_t timeline;		/* bit of the timeline's link among the switches, 0: none */
 	int socket;
 };
 extern struct gt_session gt_session;

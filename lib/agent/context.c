@@ -22,7 +22,7 @@ static struct gt_host_arena *area_of(const struct gt_context *context)
 
 static uint64_t dev_total(void)
 {
-	return gt_session.slots + (uint64_t)GT_SLOTS * sizeof(struct gt_slot);
+	return gt_session.slots + (uint64_t)GT_LAUNCH_SLOTS * sizeof(struct gt_launch_slot);
 }
 
 static bool set_up_device_arena(struct gt_context *context)
@@ -156,6 +156,37 @@ struct gt_context *gt_context_current(void)
 	if (!context && atomic_load_explicit(&gt_active, memory_order_relaxed))
 		context = open_context(handle);
 	return context && context->usable ? context : NULL;
+}
+
+/* ---- launch slots ---- */
+
+#define KEPT UINT64_MAX
+#define SLOT_TRIES 32
+
+static bool is_free(const struct gt_context *context, uint32_t slot, uint64_t owner)
+{
+	/* Pairs with the GPU's fence before it says that the launch has ended. */
+	return !owner || (owner != KEPT &&
+			  __atomic_load_n(&area_of(context)->slot_done[slot], __ATOMIC_ACQUIRE) == owner);
+}
+
+uint32_t gt_context_take_slot(struct gt_context *context, uint64_t id, bool keep)
+{
+	for (int i = 0; i < SLOT_TRIES; i++) {
+		uint32_t slot = atomic_fetch_add_explicit(&context->next_slot, 1, memory_order_relaxed) %
+				GT_LAUNCH_SLOTS;
+		uint64_t owner = atomic_load_explicit(&context->slot_owner[slot], memory_order_relaxed);
+
+		if (slot && is_free(context, slot, owner) &&
+		    atomic_compare_exchange_strong(&context->slot_owner[slot], &owner, keep ? KEPT : id | slot))
+			return slot;
+	}
+	return 0;
+}
+
+void gt_context_return_slot(struct gt_context *context, uint32_t slot)
+{
+	atomic_store(&context->slot_owner[slot], 0);
 }
 
 /* Under the lock, with the context current. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lib/wire/cuda_abi.h"
+#include "lib/wire/wire.h"
 
 struct gt_context {
 	CUcontext handle;
@@ -18,7 +19,19 @@ struct gt_context {
 	CUfunction stamp;
 	bool stamping, stamp_pending;
 	bool usable;		/* false: setting up failed, its kernels run with probes off */
+	/* Launch slots: the launch that has each, and where to look for the next. */
+	_Atomic uint64_t slot_owner[GT_LAUNCH_SLOTS];
+	_Atomic uint32_t next_slot;
 };
+
+/*
+ * A launch slot that no other launch uses, 0 if none is found quickly; `id` is the
+ * launch's id without its slot.  keep: it is never taken back, for a graph node.
+ */
+uint32_t gt_context_take_slot(struct gt_context *context, uint64_t id, bool keep);
+/* The launch did not happen after all. */
+void gt_context_return_slot(struct gt_context *context, uint32_t slot);
+
 
 /*
  * The calling thread's current context, set up on first sight.  NULL: none is

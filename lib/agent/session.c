@@ -229,6 +229,7 @@ static bool read_config(struct gt_session *s, int fd)
 	if (s->text[config->text_size - 1] || strings[config->string_size - 1])
 		return false;
 	s->flags = config->flags;
+	s->timeline = config->timeline < GT_LINKS_MAX ? 1ull << config->timeline : 0;
 	s->probe_count = config->probe_count;
 	s->shared_count = config->shared_count;
 	if (!read_shared(s, shared))

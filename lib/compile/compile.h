@@ -37,7 +37,7 @@ bool gt_image_is_verified(const struct gputrace_image *image);
  */
 char *gt_timeline_link(uint64_t slots, uint64_t ring_data, uint64_t ring_size);
 
-/* The same before numbers are put in: GT_TIMELINE_SLOTS, _TAIL, _DATA, _SIZE and _MASK. */
+/* The same before numbers are put in: GT_TIMELINE_SLOTS, _TAIL, _DONE, _DATA, _SIZE and _MASK. */
 const char *gt_timeline_text(void);
 
 #endif

@@ -9,10 +9,10 @@
 #include "lib/wire/wire.h"
 
 /* timeline.ptx knows these. */
-_Static_assert(sizeof(struct gt_slot) == 2080 && GT_SLOTS == 2048 && GT_SLOT_CLASSES == 64, "slots");
-_Static_assert(offsetof(struct gt_slot, start) == 8 && offsetof(struct gt_slot, classes_done) == 16 &&
-	       offsetof(struct gt_slot, skipped) == 24 && offsetof(struct gt_slot, class_) == 32 &&
-	       sizeof(struct gt_slot_class) == 32, "a slot");
+_Static_assert(sizeof(struct gt_launch_slot) == 4224 && GT_LAUNCH_SLOTS == 4096 && GT_SLOT_CLASSES == 32 &&
+	       sizeof(struct gt_slot_class) == 128, "slots");
+_Static_assert(offsetof(struct gt_launch_slot, start) == 0 && offsetof(struct gt_launch_slot, classes_done) == 8 &&
+	       offsetof(struct gt_launch_slot, class_) == 128, "a slot");
 _Static_assert(offsetof(struct gt_ring_ctl, credits) == 64 && offsetof(struct gt_ring_ctl, tail_seen) == 72 &&
 	       offsetof(struct gt_ring_ctl, lost) == 80, "a ring's control block");
 _Static_assert(GT_LAUNCH_ID_MASK == 281474976710655ull && GT_REC_KERNEL == 3 &&
@@ -52,6 +52,7 @@ char *gt_timeline_link(uint64_t slots, uint64_t ring_data, uint64_t ring_size)
 	const struct number numbers[] = {
 		{ "SLOTS", slots },
 		{ "TAIL", offsetof(struct gt_host_arena, ring_tail) },
+		{ "DONE", offsetof(struct gt_host_arena, slot_done) },
 		{ "DATA", ring_data },
 		{ "SIZE", ring_size },
 		{ "MASK", ring_size - 1 },

@@ -29,6 +29,12 @@ struct gt_launches {
 	struct thread *threads[THREADS];
 };
 
+/* Ids count in their upper bits; the low ones are the launch's slot on the GPU. */
+static uint32_t recent_place(uint64_t id)
+{
+	return (uint32_t)(id >> GT_SLOT_BITS) & (RECENT - 1);
+}
+
 struct gt_launches *gt_launches_new(void)
 {
 	struct gt_launches *launches = calloc(1, sizeof(*launches));
@@ -121,12 +127,12 @@ void gt_launches_add(struct gt_launches *launches, const struct gt_rec_launch *r
 	if (record->flags & GT_LAUNCH_CAPTURED)
 		add_captured(launches, record);
 	else
-		launches->recent[record->launch & (RECENT - 1)] = *record;
+		launches->recent[recent_place(record->launch)] = *record;
 }
 
 const struct gt_rec_launch *gt_launches_find(const struct gt_launches *launches, uint64_t id)
 {
-	const struct gt_rec_launch *found = &launches->recent[id & (RECENT - 1)];
+	const struct gt_rec_launch *found = &launches->recent[recent_place(id)];
 
 	if (!id)
 		return NULL;

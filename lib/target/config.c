@@ -97,6 +97,15 @@ static void list_shared(const struct gputrace_target *target, struct gt_config_s
 	}
 }
 
+static uint32_t timeline_link(const struct gputrace_target *target)
+{
+	for (const struct gputrace_link *link = target->links; link; link = link->next) {
+		if (link->timeline && !link->detached)
+			return link->bit;
+	}
+	return UINT32_MAX;
+}
+
 int gt_config_make(const struct gputrace_target *target)
 {
 	struct gt_config_probe records[GT_PROBES_MAX];
@@ -104,6 +113,7 @@ int gt_config_make(const struct gputrace_target *target)
 	struct gt_config config = {
 		.magic = GT_WIRE_MAGIC,
 		.version = GT_WIRE_VERSION,
+		.timeline = timeline_link(target),
 		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0),
 		.shared_count = target->shared_count,
 	};

@@ -16,7 +16,7 @@ void gt_layout_init(struct gt_layout *layout, uint64_t timeline_ring_bytes)
 {
 	memset(layout, 0, sizeof(*layout));
 	layout->dev_size = align(sizeof(struct gt_dev_arena), 256);
-	layout->host_size = PAGE;
+	layout->host_size = align(sizeof(struct gt_host_arena), PAGE);
 	gt_layout_add_ring(layout, NULL, timeline_ring_bytes);
 }
 

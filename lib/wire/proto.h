@@ -52,8 +52,8 @@ struct gt_config {
 	uint32_t probe_count;
 	uint32_t string_size;
 	uint64_t text_size;	/* with its NUL */
+	uint32_t timeline;	/* link of the timeline, UINT32_MAX: none */
 	uint32_t shared_count;
-	uint32_t reserved;
 };
 #define GT_CONFIG_LIST 1u	/* report every kernel of every image, also when nothing is attached */
 #define GT_CONFIG_STAMP 2u	/* send clock records from the start */

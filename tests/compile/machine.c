@@ -11,6 +11,7 @@
 #include "sim/ptx.h"
 
 #define RING0_BYTES 65536u
+#define RING0_DATA sizeof(struct gt_host_arena)
 
 static uint64_t take(uint64_t *used, uint64_t bytes, uint64_t room)
 {
@@ -61,12 +62,12 @@ struct machine *machine_new(void)
 	memset(machine->dev, 0, MACHINE_DEV_BYTES);
 	memset(machine->host, 0, MACHINE_HOST_BYTES);
 	machine->dev_used = sizeof(struct gt_dev_arena);
-	machine->host_used = 4096 + RING0_BYTES;
+	machine->host_used = RING0_DATA + RING0_BYTES;
 	machine->rings = 1;
 	start_ring(machine, 0, RING0_BYTES);
 	while ((map = gputrace_object_next_map(machine->object, map)))
 		place_map(machine, map);
-	machine->slots = take(&machine->dev_used, GT_SLOTS * sizeof(struct gt_slot), MACHINE_DEV_BYTES);
+	machine->slots = take(&machine->dev_used, GT_LAUNCH_SLOTS * sizeof(struct gt_launch_slot), MACHINE_DEV_BYTES);
 	machine->out = open_memstream(&machine->text, &machine->text_size);
 	fputs(".version 7.0\n.target sm_75\n.address_size 64\n", machine->out);
 	return machine;
@@ -117,7 +118,7 @@ static void begin_kernel(FILE *out, const char *name)
 void machine_add(struct machine *machine, const char *program)
 {
 	static unsigned number;
-	const struct gt_link_env env = { .ring0_data = 4096, .ring0_size = RING0_BYTES };
+	const struct gt_link_env env = { .ring0_data = RING0_DATA, .ring0_size = RING0_BYTES };
 	struct gputrace_image *image = compile_probe(machine->object, program, true);
 	char *text, *function;
 
@@ -146,7 +147,7 @@ static void write_exit(FILE *out, const char *label)
 
 void machine_add_timed(struct machine *machine, unsigned early)
 {
-	char *text = gt_timeline_link(machine->slots, 4096, RING0_BYTES);
+	char *text = gt_timeline_link(machine->slots, RING0_DATA, RING0_BYTES);
 	FILE *out = machine->out;
 
 	ck_assert_ptr_nonnull(text);
@@ -252,7 +253,7 @@ struct test_ring machine_ring(struct machine *machine, unsigned index)
 	struct gputrace_map *map = gputrace_object_find_map(machine->object, "ring");
 
 	return (struct test_ring){
-		.data = machine->host + (index ? map->place.offset : 4096),
+		.data = machine->host + (index ? map->place.offset : RING0_DATA),
 		.size = index ? gt_map_bytes(map) : RING0_BYTES,
 		.tail = (uint64_t *)machine->host + index,
 	};

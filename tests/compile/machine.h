@@ -7,7 +7,7 @@
 
 #include "tests/compile/common.h"
 
-#define MACHINE_DEV_BYTES (8u << 20)
+#define MACHINE_DEV_BYTES (32u << 20)
 #define MACHINE_HOST_BYTES (2u << 20)
 
 struct machine {

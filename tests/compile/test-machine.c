@@ -282,15 +282,21 @@ static void check_kernel(struct machine *machine, uint64_t launch)
 	ck_assert_int_eq(take_record(&ring, &header, &kernel), 0);
 }
 
-static struct gt_slot *slot_of(struct machine *machine, uint64_t launch)
+static struct gt_launch_slot *slot_of(struct machine *machine, uint64_t launch)
 {
-	return (struct gt_slot *)(machine->dev + machine->slots) + launch % GT_SLOTS;
+	return (struct gt_launch_slot *)(machine->dev + machine->slots) + launch % GT_LAUNCH_SLOTS;
+}
+
+/* What the GPU told the agent of the launch's slot. */
+static uint64_t slot_done(struct machine *machine, uint64_t launch)
+{
+	return ((struct gt_host_arena *)machine->host)->slot_done[launch % GT_LAUNCH_SLOTS];
 }
 
 /* One record for each launch, whatever the grid, and a clean slot after it. */
 START_TEST(timeline)
 {
-	static const struct gt_slot clean;
+	static const struct gt_launch_slot clean;
 	static const unsigned shapes[][2] = {
 		{ 1, 1 }, { 1, 32 }, { 1, 33 }, { 3, 100 }, { 63, 64 }, { 64, 64 }, { 65, 1 }, { 200, 70 },
 	};
@@ -305,6 +311,7 @@ START_TEST(timeline)
 			machine_run(machine, "timed", 5ull << 48 | launch, shapes[i][0], shapes[i][1]);
 			check_kernel(machine, launch);
 			ck_assert_mem_eq(slot_of(machine, launch), &clean, sizeof(clean));
+			ck_assert_uint_eq(slot_done(machine, launch), launch);
 		}
 		ck_assert_uint_eq(machine_ctl(machine, 0)->lost, 0);
 		machine_free(machine);
@@ -312,30 +319,24 @@ START_TEST(timeline)
 }
 END_TEST
 
-/* A slot that another launch holds: no record, one lost, and the slot stays the other's. */
-START_TEST(timeline_collision)
+/* A launch without a slot: no record, one lost, and no slot is touched. */
+START_TEST(timeline_without_slot)
 {
+	static const struct gt_launch_slot clean;
 	struct machine *machine = machine_new();
 	struct test_ring ring = machine_ring(machine, 0);
-	struct gt_slot *slot = slot_of(machine, 7);
 	struct gt_rec_kernel kernel;
 	struct gt_record header;
 
 	machine_add_timed(machine, 0);
-	slot->launch = 7 + GT_SLOTS;
-	machine_run(machine, "timed", 7, 10, 64);
+	machine_run(machine, "timed", 7ull << GT_SLOT_BITS, 10, 64);
 	ck_assert_int_eq(take_record(&ring, &header, &kernel), 0);
 	ck_assert_uint_eq(machine_ctl(machine, 0)->lost, 1);
-	ck_assert_uint_eq(slot->launch, 7 + GT_SLOTS);
-	ck_assert_uint_eq(slot->classes_done, 0);
-	ck_assert_uint_eq(slot->skipped, 7);
-	/* free again: the launch that went without stays without, a later one has it */
-	slot->launch = slot->start = 0;
-	machine_run(machine, "timed", 7, 10, 64);
-	ck_assert_uint_eq(machine_ctl(machine, 0)->lost, 2);
-	ck_assert_uint_eq(slot->launch, 0);
-	machine_run(machine, "timed", 7 + GT_SLOTS, 10, 64);
-	check_kernel(machine, 7 + GT_SLOTS);
+	ck_assert_mem_eq(slot_of(machine, 0), &clean, sizeof(clean));
+	ck_assert_uint_eq(slot_done(machine, 0), 0);
+	machine_run(machine, "timed", 8ull << GT_SLOT_BITS | 3, 10, 64);
+	check_kernel(machine, 8ull << GT_SLOT_BITS | 3);
+	ck_assert_uint_eq(machine_ctl(machine, 0)->lost, 1);
 	machine_free(machine);
 }
 END_TEST
@@ -380,7 +381,7 @@ int main(void)
 	tcase_add_test(tcase, table_storm);
 	tcase_add_test(tcase, table_churn);
 	tcase_add_test(tcase, timeline);
-	tcase_add_test(tcase, timeline_collision);
+	tcase_add_test(tcase, timeline_without_slot);
 	tcase_add_test(tcase, timeline_full);
 	tcase_set_timeout(tcase, 120);
 	suite_add_tcase(suite, tcase);

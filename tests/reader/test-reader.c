@@ -162,7 +162,7 @@ START_TEST(launches_by_id)
 	ck_assert_ptr_null(gt_launches_find(launches, 0));
 	/* 200,000 later launches: the single one is forgotten, the graph node stays. */
 	for (uint64_t id = 1000; id < 201000; id++)
-		add(launches, id, 2, 1000 + id * 10, 0);
+		add(launches, id << GT_SLOT_BITS, 2, 1000 + id * 10, 0);
 	ck_assert_ptr_null(gt_launches_find(launches, 7));
 	ck_assert_uint_eq(gt_launches_find(launches, 8)->kernel, 80);
 	for (uint64_t id = 300000; id < 310000; id++)

@@ -29,7 +29,7 @@ static void begin_node(struct gt_launch *launch, const void *function, const voi
 			(unsigned int[]){ p->gridDimX, p->gridDimY, p->gridDimZ },
 			(unsigned int[]){ p->blockDimX, p->blockDimY, p->blockDimZ },
 			p->sharedMemBytes, p->kernelParams, p->extra);
-	launch->record.flags |= GT_LAUNCH_CAPTURED;
+	gt_launch_captured(launch);
 }
 
 /*

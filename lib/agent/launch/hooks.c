@@ -29,8 +29,8 @@ static CUresult launch(launch_fn *driver, bool per_thread, CUfunction f,
 	}
 	gt_launch_begin(&l, f, (unsigned int[]){ gx, gy, gz }, (unsigned int[]){ bx, by, bz },
 			shared, params, extra);
-	gt_launch_extend(&l, ROOM(l.kernel));
 	gt_launch_stream(&l, stream, per_thread);
+	gt_launch_extend(&l, ROOM(l.kernel));
 	errno = saved;
 	result = driver(f, gx, gy, gz, bx, by, bz, shared, stream, l.params, l.extra);
 	saved = errno;
@@ -74,8 +74,8 @@ static CUresult launch_ex(CUresult (*driver)(const CUlaunchConfig *, CUfunction,
 			(unsigned int[]){ config->gridDimX, config->gridDimY, config->gridDimZ },
 			(unsigned int[]){ config->blockDimX, config->blockDimY, config->blockDimZ },
 			config->sharedMemBytes, params, extra);
-	gt_launch_extend(&l, ROOM(l.kernel));
 	gt_launch_stream(&l, config->hStream, per_thread);
+	gt_launch_extend(&l, ROOM(l.kernel));
 	errno = saved;
 	result = driver(config, f, l.params, l.extra);
 	saved = errno;
@@ -117,8 +117,8 @@ static CUresult launch_cooperative(cooperative_fn *driver, bool per_thread, CUfu
 	gt_launch_begin(&l, f, (unsigned int[]){ gx, gy, gz }, (unsigned int[]){ bx, by, bz },
 			shared, params, NULL);
 	l.record.flags |= GT_LAUNCH_COOPERATIVE;
-	gt_launch_extend(&l, ROOM(l.kernel));
 	gt_launch_stream(&l, stream, per_thread);
+	gt_launch_extend(&l, ROOM(l.kernel));
 	errno = saved;
 	result = driver(f, gx, gy, gz, bx, by, bz, shared, stream, l.params);
 	saved = errno;

@@ -37,7 +37,6 @@ void gt_launch_begin(struct gt_launch *launch, const void *function,
 		     unsigned int shared_bytes, void **params, void **extra)
 {
 	bool active = atomic_load_explicit(&gt_active, memory_order_relaxed);
-	struct gt_context *context = active ? gt_context_current() : NULL;
 
 	memset(launch, 0, sizeof(*launch));
 	launch->kernel = gt_function_find(function);
@@ -45,23 +44,14 @@ void gt_launch_begin(struct gt_launch *launch, const void *function,
 	launch->extra = extra;
 	if (!active)
 		return;		/* a probed kernel gets zeros: everything off */
-	launch->record.launch = atomic_fetch_add_explicit(&next_launch, 1, memory_order_relaxed);
+	launch->context = gt_context_current();
 	launch->record.tid = thread_id();
 	launch->record.kernel = launch->kernel ? launch->kernel->id : 0;
-	launch->record.context = context ? context->index : GT_CONTEXTS_MAX;
+	launch->record.context = launch->context ? launch->context->index : GT_CONTEXTS_MAX;
 	launch->record.shared_bytes = shared_bytes;
 	for (int i = 0; i < 3; i++) {
 		launch->record.grid[i] = grid[i];
 		launch->record.block[i] = block[i];
-	}
-	if (launch->kernel && launch->kernel->probed && context) {
-		uint64_t on = __atomic_load_n(&gt_session.shm->switches, __ATOMIC_RELAXED);
-
-		launch->record.flags |= GT_LAUNCH_PROBED;
-		launch->hidden.launch = (launch->record.launch & GT_LAUNCH_ID_MASK) |
-					on << GT_LAUNCH_ID_BITS;
-		launch->hidden.dev = context->dev;
-		launch->hidden.host = context->host;
 	}
 	launch->record.enter = gt_now();
 }
@@ -95,11 +85,32 @@ static void extend_buffer(struct gt_launch *launch, void *room)
 	launch->extra = launch->new_extra;
 }
 
+/* The launch's id, and what its probes are told. */
+static void fill_hidden(struct gt_launch *launch)
+{
+	uint64_t id = atomic_fetch_add_explicit(&next_launch, 1, memory_order_relaxed) << GT_SLOT_BITS;
+	uint64_t on;
+
+	launch->record.launch = id & GT_LAUNCH_ID_MASK;
+	if (!launch->kernel || !launch->kernel->probed || !launch->context)
+		return;
+	on = __atomic_load_n(&gt_session.shm->switches, __ATOMIC_RELAXED);
+	if (on & gt_session.timeline)
+		launch->record.launch |= gt_context_take_slot(launch->context, launch->record.launch,
+							      launch->record.flags & GT_LAUNCH_CAPTURED);
+	launch->record.flags |= GT_LAUNCH_PROBED;
+	launch->hidden.launch = launch->record.launch | on << GT_LAUNCH_ID_BITS;
+	launch->hidden.dev = launch->context->dev;
+	launch->hidden.host = launch->context->host;
+}
+
 void gt_launch_extend(struct gt_launch *launch, void *room)
 {
 	void **list = room;
 	uint32_t count;
 
+	if (launch->record.enter)
+		fill_hidden(launch);
 	if (!launch->kernel || !launch->kernel->probed)
 		return;
 	if (launch->extra && !launch->params) {
@@ -121,6 +132,8 @@ void gt_launch_end(struct gt_launch *launch, CUresult result)
 		return;
 	launch->record.leave = gt_now();
 	launch->record.result = (int32_t)result;
+	if (result && launch->record.launch & (GT_LAUNCH_SLOTS - 1))
+		gt_context_return_slot(launch->context, launch->record.launch & (GT_LAUNCH_SLOTS - 1));
 	__atomic_fetch_add(&gt_session.shm->launches, 1, __ATOMIC_RELAXED);
 	gt_emit(GT_REC_LAUNCH, &launch->record, sizeof(launch->record));
 }
@@ -147,6 +160,11 @@ static uint64_t stream_number(CUstream stream, bool captured)
 		pthread_mutex_unlock(&lock);
 	}
 	return id;
+}
+
+void gt_launch_captured(struct gt_launch *launch)
+{
+	launch->record.flags |= GT_LAUNCH_CAPTURED;
 }
 
 void gt_launch_stream(struct gt_launch *launch, CUstream stream, bool per_thread)

@@ -7,12 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/agent/context.h"
 #include "lib/agent/module.h"
 #include "lib/wire/wire.h"
 
 /* One launch on its way to the driver. */
 struct gt_launch {
 	const struct gt_kernel *kernel;	/* NULL: a kernel we know nothing of */
+	struct gt_context *context;	/* NULL: none that probes could work in */
 	struct gt_launch_param hidden;
 	struct gt_rec_launch record;
 	/* What to hand to the driver; the program's own unless the kernel is probed. */
@@ -25,20 +27,21 @@ struct gt_launch {
 /* Bytes that gt_launch_extend() needs to build the longer parameter list in. */
 size_t gt_launch_room(const struct gt_kernel *kernel);
 
-/*
- * Give the launch an id, note what it is, and build the parameters with the
- * hidden one in `room` (gt_launch_room() bytes, 16-byte aligned, alive until the
- * driver has returned).
- */
+/* Note what is launched.  Then either gt_launch_stream() or, for a graph node, gt_launch_captured(). */
 void gt_launch_begin(struct gt_launch *launch, const void *function,
 		     const unsigned int grid[3], const unsigned int block[3],
 		     unsigned int shared_bytes, void **params, void **extra);
+/* Which stream it goes to; per_thread: a _ptsz call, where NULL is the thread's own stream. */
+void gt_launch_stream(struct gt_launch *launch, CUstream stream, bool per_thread);
+void gt_launch_captured(struct gt_launch *launch);
+
+/*
+ * Give the launch an id and build the parameters with the hidden one in `room`
+ * (gt_launch_room() bytes, 16-byte aligned, alive until the driver has returned).
+ */
 void gt_launch_extend(struct gt_launch *launch, void *room);
 
 /* The driver has returned: tell the controller. */
 void gt_launch_end(struct gt_launch *launch, CUresult result);
-
-/* Which stream it goes to; per_thread: a _ptsz call, where NULL is the thread's own stream. */
-void gt_launch_stream(struct gt_launch *launch, CUstream stream, bool per_thread);
 
 #endif
