@@ -118,8 +118,8 @@ static bool load_differs(const struct simt *s, unsigned at)
 	}
 }
 
-/* The threads of one warp may go different ways from here. */
-static void split(struct simt *s, unsigned at)
+/* Some threads of a warp may be missing on the ways from here, up to `meet`. */
+static void divide_after(struct simt *s, unsigned at, uint32_t meet)
 {
 	unsigned next[2], count = gt_flow_next(s->v, at, next), depth = 0;
 	uint32_t *stack = malloc(sizeof(*stack) * (s->v->prog->insn_count + 2));
@@ -136,7 +136,7 @@ static void split(struct simt *s, unsigned at)
 	while (depth) {
 		unsigned to = stack[--depth];
 
-		if (to == s->meet[at] || seen[to])
+		if (to == meet || seen[to])
 			continue;
 		seen[to] = 1;
 		divide(s, to);
@@ -159,7 +159,7 @@ static void visit_condition(struct simt *s, unsigned at)
 	if (!differs || s->parts[at] || gt_flow_next(s->v, at, next) < 2)
 		return;
 	s->parts[at] = 1;
-	split(s, at);
+	divide_after(s, at, s->meet[at]);
 }
 
 static void enter_function(struct simt *s, unsigned start, uint16_t differs, bool divided)
@@ -287,10 +287,22 @@ static uint16_t visit(struct simt *s, unsigned at)
 	}
 }
 
+/* Where a countdown may end the program for some threads, the others go on without them. */
+static void divide_after_countdowns(struct simt *s)
+{
+	for (unsigned at = 0; at < s->v->prog->insn_count; at++) {
+		if (!s->v->facts[at].countdown || s->divided[at])
+			continue;
+		divide(s, at);
+		divide_after(s, at, s->v->prog->insn_count);
+	}
+}
+
 static int settle(struct simt *s)
 {
 	unsigned visits = 0;
 
+	divide_after_countdowns(s);
 	queue_all(s);
 	while (s->work_count) {
 		unsigned at = s->work[--s->work_count], next[2];

@@ -20,6 +20,7 @@ struct generator {
 	unsigned open[GENERATED_MAX], span[GENERATED_MAX];	/* jumps whose target is some parts away */
 	unsigned from_part[GENERATED_MAX];
 	unsigned open_count;
+	bool warp;			/* with helpers for warps */
 	unsigned calls[8], loops[8];	/* calls of the function at the end; constants with its address */
 	unsigned call_count, loop_count;
 };
@@ -314,6 +315,31 @@ static void part_two_bounds(struct generator *g)
 	EMIT(LD_VALUE(R1, MAP_DATA, 0), JIFR(BPF_JGE, a, b, 2), ADDR(R1, used), LDX(B, R5, R1, 0));
 }
 
+static void part_warp(struct generator *g)
+{
+	EMIT(MOVR(R1, number_reg(g)), CALL(WARP_SUM));
+	if (pick(g, 2))
+		EMIT(MOVR(number_reg(g), R0));
+}
+
+/* Something that all threads of a warp have alike. */
+static void part_alike(struct generator *g)
+{
+	static const int16_t fields[] = { 8, 44, 48, 56, 68, 76 };
+
+	switch (pick(g, 4)) {
+	case 0:
+		EMIT(CALL(CPU), MOVR(number_reg(g), R0));
+		break;
+	case 1:
+		EMIT(LD_VALUE(R1, MAP_RODATA, 0), LDX(W, number_reg(g), R1, 4));
+		break;
+	default:
+		EMIT(LDX(DW, R1, R10, -72), LDX(W, number_reg(g), R1, fields[pick(g, 6)]));
+		break;
+	}
+}
+
 static void part(struct generator *g)
 {
 	static void (*const parts[])(struct generator *) = {
@@ -323,6 +349,10 @@ static void part(struct generator *g)
 	};
 
 	g->parts[g->part_count++] = g->count;
+	if (g->warp && pick(g, 2)) {
+		pick(g, 2) ? part_warp(g) : part_alike(g);
+		return;
+	}
 	parts[pick(g, sizeof(parts) / sizeof(parts[0]))](g);
 }
 
@@ -356,7 +386,9 @@ static void end(struct generator *g)
 			EMIT(MOV(R5, (int32_t)pick(g, 64)), STX(DW, R2, 0, R5), MOV(R5, 0), MOV(R5, 0), MOV(R5, 0), JMP(0));
 		}
 		EMIT(MOVR(R0, R4), AND(R0, 1));
-		if (pick(g, 3) == 0)
+		if (g->warp && pick(g, 2))
+			EMIT(MOV(R1, 1), CALL(WARP_SUM));
+		if (pick(g, 3) == 0 || g->warp)
 			EMIT(MOV(R0, 0));
 		EMIT(EXIT);
 	}
@@ -374,6 +406,7 @@ unsigned generate_program(uint64_t *seed, struct bpf_insn insns[GENERATED_MAX])
 	struct generator g = { .seed = seed, .insns = insns };
 	unsigned parts = 2 + pick(&g, 14);
 
+	g.warp = pick(&g, 3) == 0;
 	begin(&g);
 	while (parts-- && g.count < GENERATED_MAX - 60)
 		part(&g);

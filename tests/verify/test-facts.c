@@ -182,6 +182,22 @@ START_TEST(unsafe_in_a_countdown_loop)
 }
 END_TEST
 
+/* The countdown may end the program for some threads of a warp only. */
+START_TEST(warp_sum_after_a_countdown)
+{
+	struct bpf_insn insns[] = {
+		LDX(W, R6, R1, 44), MOV(R7, 0), ADD(R7, 1), JIFR(BPF_JLT, R7, R6, -2), MOV(R1, 1), CALL(WARP_SUM), EXIT,
+	};
+	struct gt_prog prog = prog_of(insns, COUNT(insns));
+	struct gt_verify_opts opts = { .loop_budget = 1000 };
+	struct gt_verify_result *result;
+
+	ck_assert_int_eq(gt_verify(&prog, &opts, &result), -EACCES);
+	ck_assert_ptr_nonnull(strstr(gt_error_text(), ": insn 5 `call gputrace_warp_sum#4105`: gputrace_warp_sum needs all"));
+	gt_verify_result_free(result);
+}
+END_TEST
+
 START_TEST(source_line)
 {
 	static const struct gt_line lines[] = {
@@ -308,6 +324,7 @@ int main(void)
 	tcase_add_test(tc, countdown);
 	tcase_add_test(tc, countdown_with_a_record);
 	tcase_add_test(tc, unsafe_in_a_countdown_loop);
+	tcase_add_test(tc, warp_sum_after_a_countdown);
 	tcase_add_test(tc, source_line);
 	tcase_add_test(tc, same_log_twice);
 	tcase_add_test(tc, log_is_bounded);

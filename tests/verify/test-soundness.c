@@ -3,11 +3,11 @@
  * What the verifier accepts must not fault.  Random programs; those accepted run
  * on a machine that checks everything, several times with random inputs: no
  * fault, no more steps than claimed, no register outside its proved range, no
- * fact that does not hold.
+ * fact that does not hold, no warp that parts before a helper that needs it whole.
  *
  * GPUTRACE_TEST_PROGRAMS: how many; GPUTRACE_TEST_SEED: another sequence.
  */
-#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +20,11 @@
 
 #define PROGRAMS_DEFAULT 6000
 #define RUNS 12
+#define LANES 6
 
 static unsigned tried, accepted_programs, countdowns, runs, unfinished;
-static uint64_t steps;
+static unsigned warps;
+static uint64_t steps, warp_calls;
 
 static void show(const struct gt_prog *prog)
 {
@@ -57,6 +59,43 @@ static int run_accepted(const struct gt_prog *prog, const struct gt_verify_resul
 	return 0;
 }
 
+static bool has_warp_call(const struct gt_prog *prog)
+{
+	for (unsigned i = 0; i < prog->insn_count; i++)
+		if (prog->insns[i].code == (BPF_JMP | BPF_CALL) && prog->insns[i].imm == WARP_SUM &&
+		    !prog->insns[i].src_reg)
+			return true;
+	return false;
+}
+
+/* The threads of a warp call the helpers for warps the same number of times, at the same places. */
+static int run_warps(const struct gt_prog *prog, const struct gt_verify_result *result, uint64_t *seed)
+{
+	if (!has_warp_call(prog))
+		return 0;
+	for (unsigned i = 0; i < RUNS; i++) {
+		uint64_t warp_seed = vm_random(seed) | 1, calls = 0, trace = 0;
+
+		for (unsigned lane = 0; lane < LANES; lane++) {
+			struct vm vm = { .prog = prog, .claims = result, .seed = vm_random(seed),
+					 .warp_seed = warp_seed, .patience = 20000 };
+
+			if (vm_run(&vm) != VM_DONE)
+				break;
+			if (lane && (vm.warp_calls != calls || vm.warp_trace != trace)) {
+				fprintf(stderr, "accepted, but the threads of a warp part\n");
+				show(prog);
+				return -1;
+			}
+			calls = vm.warp_calls;
+			trace = vm.warp_trace;
+			warp_calls += calls;
+		}
+		warps++;
+	}
+	return 0;
+}
+
 /* As a caller does, then again with every number told apart, for the ranges. */
 static int try_program(const struct gt_prog *prog, uint64_t *seed)
 {
@@ -70,6 +109,8 @@ static int try_program(const struct gt_prog *prog, uint64_t *seed)
 		accepted_programs++;
 		countdowns += result->loop_budget != 0;
 		failed = run_accepted(prog, result, NULL, seed);
+		if (!failed)
+			failed = run_warps(prog, result, seed);
 		r = gt_verify_ranges(prog, &opts, ranges, &exact);
 		if (!failed && r == 0)
 			failed = run_accepted(prog, exact, ranges, seed);
@@ -102,6 +143,7 @@ int main(void)
 	}
 	printf("programs tried %u, accepted %u (%u with a countdown), runs %u (%u not finished), steps %llu\n",
 	       tried, accepted_programs, countdowns, runs, unfinished, (unsigned long long)steps);
+	printf("warps run %u, calls of helpers for warps %llu\n", warps, (unsigned long long)warp_calls);
 	if (!failed && wanted == PROGRAMS_DEFAULT && accepted_programs < wanted / 10) {
 		fprintf(stderr, "too few accepted programs to show anything\n");
 		failed = -1;

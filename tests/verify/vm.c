@@ -80,8 +80,18 @@ static struct vm_value pointer(unsigned object, uint64_t offset)
 
 /* ---- objects ---- */
 
+/* A seed for something that all threads of a warp see alike, told apart by two numbers. */
+static uint64_t alike(struct vm *vm, uint64_t what, uint64_t which)
+{
+	uint64_t seed = vm->warp_seed + what * 1000003 + which;
+
+	return vm->warp_seed ? vm_random(&seed) : vm_random(&vm->seed);
+}
+
 static unsigned new_object(struct vm *vm, enum gt_mem kind, int map, uint32_t size, bool writable, bool filled)
 {
+	bool same = kind == GT_MEM_CONTEXT || (kind == GT_MEM_MAP && !writable);
+	uint64_t shared = same ? alike(vm, 1, (uint64_t)(map + 1)) : 0;
 	struct vm_object *object;
 
 	if (vm->object_count == OBJECTS_MAX)
@@ -94,12 +104,16 @@ static unsigned new_object(struct vm *vm, enum gt_mem kind, int map, uint32_t si
 	object->saved = calloc(size / 8 + 1, sizeof(*object->saved));
 	for (uint32_t at = 0; filled && at < size; at++) {
 		/* 8 bytes together are one interesting number. */
-		uint64_t value = at % 8 ? 0 : vm_interesting(&vm->seed);
+		uint64_t value = at % 8 ? 0 : vm_interesting(same ? &shared : &vm->seed);
 
 		for (uint32_t i = 0; at % 8 == 0 && i < 8 && at + i < size; i++)
 			object->bytes[at + i] = (uint8_t)(value >> 8 * i);
 		object->set[at] = 1;
 	}
+	/* The address of a memory point and the thread index are each thread's own. */
+	for (uint32_t at = 16; kind == GT_MEM_CONTEXT && at < 44 && at < size; at++)
+		if (at < 24 || at >= 32)
+			object->bytes[at] = (uint8_t)(at % 4 > 1 ? 0 : vm_random(&vm->seed));
 	return vm->object_count++;
 }
 
@@ -461,7 +475,7 @@ static int need(struct vm *vm, struct vm_value at, uint64_t bytes, bool write)
 	return write ? VM_DONE : check_bytes(vm, object, offset, bytes);
 }
 
-static int fill(struct vm *vm, struct vm_value at, uint64_t bytes)
+static int fill(struct vm *vm, struct vm_value at, uint64_t bytes, uint64_t seed)
 {
 	uint32_t offset;
 	struct vm_object *object = find(vm, at, 0, bytes, true, &offset);
@@ -470,7 +484,7 @@ static int fill(struct vm *vm, struct vm_value at, uint64_t bytes)
 		return VM_FAULT;
 	forget_pointers(object, offset, bytes);
 	for (uint64_t i = 0; i < bytes; i++) {
-		object->bytes[offset + i] = (uint8_t)vm_random(&vm->seed);
+		object->bytes[offset + i] = (uint8_t)vm_random(&seed);
 		object->set[offset + i] = 1;
 	}
 	return VM_DONE;
@@ -504,19 +518,33 @@ static int sized(struct vm *vm, struct vm_value at, struct vm_value size, bool w
 		return fault(vm, "size %llu is more than the fact says", (unsigned long long)bytes);
 	if (bytes == 0)
 		return VM_DONE;
-	return write ? fill(vm, at, bytes) : need(vm, at, bytes, false);
+	return write ? fill(vm, at, bytes, alike(vm, 2, vm->warp_seed ? bytes : 0)) : need(vm, at, bytes, false);
+}
+
+/* A key's bytes, mixed. */
+static uint64_t key_of(struct vm *vm, struct vm_value at, const struct gt_map_desc *map)
+{
+	const uint8_t *bytes = vm->objects[at.object].bytes + at.number;
+	uint64_t mixed = map->type;
+
+	for (uint32_t i = 0; i < map->key_size; i++)
+		mixed = mixed * 257 + bytes[i];
+	return mixed;
 }
 
 static int lookup(struct vm *vm, struct frame *f)
 {
 	const struct gt_map_desc *map = NULL;
+	uint64_t found;
 	unsigned index;
 
 	if (get_map(vm, f->reg[1], &map) || need(vm, f->reg[2], map->key_size, false))
 		return VM_FAULT;
 	index = (unsigned)vm->objects[f->reg[1].object].map;
 	f->reg[0] = number(0);
-	if (vm_random(&vm->seed) % 4)
+	found = map->type == BPF_MAP_TYPE_ARRAY || map->type >= 4096 ? alike(vm, 7, key_of(vm, f->reg[2], map)) :
+								     vm_random(&vm->seed);
+	if (found % 4)
 		f->reg[0] = pointer(new_object(vm, GT_MEM_MAP, (int)index, map->value_size, !map->read_only, true), 0);
 	return VM_DONE;
 }
@@ -564,7 +592,7 @@ static int give_back(struct vm *vm, struct frame *f)
 		return fault(vm, "not a held record");
 	vm->objects[record.object].readable = 0;
 	vm->held--;
-	f->reg[0] = number(vm_interesting(&vm->seed));
+	f->reg[0] = number(alike(vm, 10, 0));
 	return VM_DONE;
 }
 
@@ -603,12 +631,13 @@ static int loop(struct vm *vm, struct frame *f)
 	return VM_DONE;
 }
 
-static int indices(struct vm *vm, struct frame *f)
+static int indices(struct vm *vm, struct frame *f, int id)
 {
 	for (unsigned i = 1; i <= 3; i++) {
 		if (f->reg[i].is_pointer && f->reg[i].number % 8)
 			return fault(vm, "an unaligned index variable");
-		if (need(vm, f->reg[i], 8, true) || fill(vm, f->reg[i], 8))
+		if (need(vm, f->reg[i], 8, true) ||
+		    fill(vm, f->reg[i], 8, id == 505 ? vm_random(&vm->seed) : alike(vm, 3 + i, (uint64_t)id)))
 			return VM_FAULT;
 	}
 	f->reg[0] = number(vm_interesting(&vm->seed));
@@ -641,6 +670,8 @@ static int ring_output(struct vm *vm, struct frame *f, unsigned map_reg, unsigne
 
 static int helper(struct vm *vm, struct frame *f, int id)
 {
+	uint64_t seed;
+
 	switch (id) {
 	case 1:
 		return lookup(vm, f);
@@ -667,7 +698,7 @@ static int helper(struct vm *vm, struct frame *f, int id)
 	case 504:
 	case 505:
 	case 508:
-		return indices(vm, f);
+		return indices(vm, f, id);
 	case 4104:
 		f->reg[0] = number(0);
 		return sized(vm, f->reg[1], f->reg[2], true);
@@ -676,13 +707,29 @@ static int helper(struct vm *vm, struct frame *f, int id)
 		f->reg[0] = number(vm_random(&vm->seed) % 32);
 		return VM_DONE;
 	case 7:
+		f->reg[0] = number((uint32_t)vm_interesting(&vm->seed));
+		return VM_DONE;
 	case 8:
 	case 509:
 	case 510:
 	case 4098:
 	case 4099:
 	case 4101:
-		f->reg[0] = number((uint32_t)vm_interesting(&vm->seed));
+		seed = alike(vm, 8, (uint64_t)id);
+		f->reg[0] = number((uint32_t)vm_interesting(&seed));
+		return VM_DONE;
+	case 14:
+	case 4102:
+	case 4103:
+		seed = alike(vm, 8, (uint64_t)id);
+		f->reg[0] = number(vm_interesting(&seed));
+		return VM_DONE;
+	case 4105:
+		if (!f->reg[1].set || f->reg[1].is_pointer)
+			return fault(vm, "not a number");
+		seed = alike(vm, 9, vm->warp_calls++);
+		vm->warp_trace = vm->warp_trace * 1000003 + vm->pc + 1;
+		f->reg[0] = number(vm_interesting(&seed));
 		return VM_DONE;
 	default:
 		f->reg[0] = number(vm_interesting(&vm->seed));
@@ -885,6 +932,8 @@ enum vm_end vm_run(struct vm *vm)
 
 	vm->steps = 0;
 	vm->held = 0;
+	vm->warp_calls = 0;
+	vm->warp_trace = 0;
 	vm->rounds_left = vm->claims->loop_budget;
 	outside.reg[1] = pointer(new_object(vm, GT_MEM_CONTEXT, -1, vm->prog->context_size, false, true), 0);
 	end = call_function(vm, &outside, 0, &result);

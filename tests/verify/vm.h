@@ -33,6 +33,9 @@ struct vm {
 	const struct gt_verify_result *claims;
 	const struct gt_range_log *ranges;	/* NULL: not checked */
 	uint64_t seed;			/* of everything that a program cannot know */
+	/* Not 0: what the threads of a warp see alike comes from this number instead. */
+	uint64_t warp_seed;
+	uint64_t warp_calls, warp_trace;	/* helpers for warps that were called, and where */
 	uint64_t steps, patience;
 	uint32_t rounds_left;		/* of loops that a countdown ends */
 	unsigned pc;
