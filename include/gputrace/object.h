@@ -172,6 +172,31 @@ GPUTRACE_API int gputrace_map_update(struct gputrace_map *map, int instance,
 GPUTRACE_API int gputrace_map_next_key(struct gputrace_map *map, int instance,
 				       const void *key, void *ret_key, size_t key_size);
 
+/* Remove an initial element.  -ENOENT: no such key; -EINVAL: arrays keep their elements; else as lookup. */
+GPUTRACE_API int gputrace_map_delete(struct gputrace_map *map, int instance,
+				     const void *key, size_t key_size);
+
+/* For gputrace_map_sum(): every instance but the initial values. */
+#define GPUTRACE_INSTANCE_ALL (-2)
+
+/*
+ * The sum of an element over its slots, of a map whose values are unsigned
+ * integers of 4 or 8 bytes.  With GPUTRACE_INSTANCE_ALL over all instances as
+ * well; those without the key count as 0.  -ENOENT: none has the key; -EINVAL:
+ * values of another size; else as lookup.
+ */
+GPUTRACE_API int gputrace_map_sum(struct gputrace_map *map, int instance,
+				  const void *key, size_t key_size, uint64_t *ret_sum);
+
+/*
+ * Copy out all elements at once, at most `capacity`: keys one behind another, and
+ * values as gputrace_map_lookup() gives them, one behind another.  The map's memory
+ * is copied first, so that nothing changes between two elements.  -ENOSPC: there
+ * are more; keys, values and *ret_count hold the first ones then, as an exception.
+ */
+GPUTRACE_API int gputrace_map_read_all(struct gputrace_map *map, int instance, void *keys,
+				       void *values, uint32_t capacity, uint32_t *ret_count);
+
 /* Values kept for each key: 1, or the number of threads, warps, blocks or SMs. */
 GPUTRACE_API uint32_t gputrace_map_get_slots(const struct gputrace_map *map);
 

@@ -240,8 +240,7 @@ int gputrace_map_count_instances(const struct gputrace_map *map)
 	return (int)map->instance_count;
 }
 
-/* The memory behind an instance; the initial contents are made when first asked for. */
-static int instance_memory(struct gputrace_map *map, int instance, bool write, void **ret_memory)
+int gt_map_instance_memory(struct gputrace_map *map, int instance, bool write, void **ret_memory)
 {
 	int r = gt_map_check(map);
 
@@ -273,7 +272,7 @@ static int instance_memory(struct gputrace_map *map, int instance, bool write, v
 	return 0;
 }
 
-static int check_sizes(const struct gputrace_map *map, size_t key_size, const size_t *value_size)
+int gt_map_check_sizes(const struct gputrace_map *map, size_t key_size, const size_t *value_size)
 {
 	size_t want = (size_t)map->layout.value_size * map->layout.slots;
 
@@ -292,9 +291,9 @@ int gputrace_map_lookup(struct gputrace_map *map, int instance, const void *key,
 	void *memory;
 	int r;
 
-	r = instance_memory(map, instance, false, &memory);
+	r = gt_map_instance_memory(map, instance, false, &memory);
 	if (r >= 0)
-		r = check_sizes(map, key_size, &value_size);
+		r = gt_map_check_sizes(map, key_size, &value_size);
 	if (r < 0)
 		return r;
 	r = gt_map_memory_lookup(&map->layout, memory, key, value);
@@ -307,9 +306,9 @@ int gputrace_map_update(struct gputrace_map *map, int instance, const void *key,
 	void *memory;
 	int r;
 
-	r = instance_memory(map, instance, true, &memory);
+	r = gt_map_instance_memory(map, instance, true, &memory);
 	if (r >= 0)
-		r = check_sizes(map, key_size, &value_size);
+		r = gt_map_check_sizes(map, key_size, &value_size);
 	if (r < 0)
 		return r;
 	r = gt_map_memory_update(&map->layout, memory, key, value, flags);
@@ -322,11 +321,25 @@ int gputrace_map_next_key(struct gputrace_map *map, int instance, const void *ke
 	void *memory;
 	int r;
 
-	r = instance_memory(map, instance, false, &memory);
+	r = gt_map_instance_memory(map, instance, false, &memory);
 	if (r >= 0)
-		r = check_sizes(map, key_size, NULL);
+		r = gt_map_check_sizes(map, key_size, NULL);
 	if (r < 0)
 		return r;
 	r = gt_map_memory_next_key(&map->layout, memory, key, ret_key);
 	return r < 0 ? gt_error(r, "map %s has no further key", map->name) : 0;
+}
+
+int gputrace_map_delete(struct gputrace_map *map, int instance, const void *key, size_t key_size)
+{
+	void *memory;
+	int r;
+
+	r = gt_map_instance_memory(map, instance, true, &memory);
+	if (r >= 0)
+		r = gt_map_check_sizes(map, key_size, NULL);
+	if (r < 0)
+		return r;
+	r = gt_map_memory_delete(&map->layout, memory, key);
+	return r < 0 ? gt_error(r, "map %s: cannot delete the element: %s", map->name, strerror(-r)) : 0;
 }

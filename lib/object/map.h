@@ -96,6 +96,14 @@ int gt_map_keep_instance(struct gputrace_map *map, unsigned index);
 /* The private instance of host images, made at first use; rings included. */
 int gt_map_host_instance(struct gputrace_map *map, void **ret_memory);
 
+/*
+ * The memory behind an instance's number, as the public functions take it; initial
+ * contents are made when first asked for.  Their errors.
+ */
+int gt_map_instance_memory(struct gputrace_map *map, int instance, bool write, void **ret_memory);
+/* value_size NULL: none is given.  -EINVAL with gt_error() text. */
+int gt_map_check_sizes(const struct gputrace_map *map, size_t key_size, const size_t *value_size);
+
 /* The object with its last reference gone. */
 void gt_map_free(struct gputrace_map *map);
 int gt_map_new(struct gputrace_object *object, unsigned index, const struct gt_map_desc *desc,

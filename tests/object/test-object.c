@@ -443,6 +443,56 @@ START_TEST(table_elements)
 }
 END_TEST
 
+START_TEST(aggregates)
+{
+	uint32_t values[4] = { 10, 11, 12, 13 }, key = 1, keys[4], got[8], count = 9;
+	struct gputrace_object *object;
+	struct gputrace_map *map, *table;
+	uint64_t sum = 0, value;
+	unsigned index, i;
+	char *memory;
+
+	ck_assert_int_eq(gputrace_object_new(NULL, "made", &object), 0);
+	map = add_map(object, "m", GPUTRACE_MAP_TYPE_BLOCK_ARRAY, 4, 4, 2, 4);
+	ck_assert_int_eq(gputrace_map_update(map, -1, &key, 4, values, sizeof(values), 0), 0);
+	ck_assert_int_eq(gputrace_map_sum(map, -1, &key, 4, &sum), 0);
+	ck_assert_uint_eq(sum, 46);
+	/* no instance has the key yet; then two have */
+	ck_assert_int_eq(gputrace_map_sum(map, GPUTRACE_INSTANCE_ALL, &key, 4, &sum), -ENOENT);
+	memory = malloc(2 * gt_map_bytes(map));
+	for (i = 0; i < 2; i++) {
+		gt_map_write_initial(map, memory + i * gt_map_bytes(map));
+		ck_assert_int_eq(gt_map_add_instance(map, memory + i * gt_map_bytes(map), NULL, NULL, &index), 0);
+	}
+	ck_assert_int_eq(gputrace_map_sum(map, GPUTRACE_INSTANCE_ALL, &key, 4, &sum), 0);
+	ck_assert_uint_eq(sum, 92);
+	ck_assert_int_eq(gputrace_map_read_all(map, 1, keys, got, 2, &count), 0);
+	ck_assert_uint_eq(count, 2);
+	ck_assert_uint_eq(keys[0], 0);
+	ck_assert_uint_eq(keys[1], 1);
+	ck_assert_mem_eq(got + 4, values, sizeof(values));
+
+	table = add_map(object, "t", BPF_MAP_TYPE_HASH, 4, 8, 5, 0);
+	for (key = 0; key < 3; key++) {
+		value = key + 100;
+		ck_assert_int_eq(gputrace_map_update(table, -1, &key, 4, &value, 8, 0), 0);
+	}
+	ck_assert_int_eq(gputrace_map_read_all(table, -1, keys, got, 4, &count), 0);
+	ck_assert_uint_eq(count, 3);
+	for (i = 0; i < 3; i++)
+		ck_assert_uint_eq(got[2 * i], keys[i] + 100);
+	ck_assert_int_eq(gputrace_map_read_all(table, -1, keys, got, 2, &count), -ENOSPC);
+	ck_assert_uint_eq(count, 2);
+	key = 1;
+	ck_assert_int_eq(gputrace_map_delete(table, -1, &key, 4), 0);
+	ck_assert_int_eq(gputrace_map_delete(table, -1, &key, 4), -ENOENT);
+	ck_assert_int_eq(gputrace_map_delete(map, -1, &key, 4), -EINVAL);
+	ck_assert_int_eq(gputrace_map_sum(table, -1, &key, 4, &sum), -ENOENT);
+	free(memory);
+	gputrace_object_unref(object);
+}
+END_TEST
+
 /* The memory of an instance is not ours: whatever it holds, lookups end and stay inside. */
 START_TEST(hostile_table)
 {
@@ -531,6 +581,7 @@ int main(void)
 	tcase_add_test(tcase, array_elements);
 	tcase_add_test(tcase, slots);
 	tcase_add_test(tcase, table_elements);
+	tcase_add_test(tcase, aggregates);
 	tcase_add_test(tcase, hostile_table);
 	tcase_add_test(tcase, refreshing);
 	tcase_set_timeout(tcase, 60);
