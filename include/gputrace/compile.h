@@ -18,10 +18,13 @@ struct gputrace_compile_opts {
 };
 #define GPUTRACE_OPTIMIZE_NONE 0xffffffffu
 #define GPUTRACE_COMPILE_UNVERIFIED 1u	/* skip the verifier (for tests of the compiler; such an image cannot be attached) */
+#define GPUTRACE_COMPILE_UNCACHED 2u	/* neither look in the cache on disk nor leave the result there */
 
 /*
  * Verify a GPU program and compile it to PTX for sm_75 and newer.  Takes tens of
- * milliseconds; does not need a GPU.
+ * milliseconds the first time; the result is kept in $XDG_CACHE_HOME/gputrace
+ * (~/.cache/gputrace), from where the same program comes in under one.  Does not
+ * need a GPU.
  * -EACCES: the verifier refused (the sentence names instruction and reason; the
  * whole log is gputrace_program_get_log()); -EOPNOTSUPP: an instruction or
  * helper that GPU programs cannot have, or a program for the kernel; -ENOMEM.

@@ -7,6 +7,7 @@
 #include <gputrace/compile.h>
 #include <gputrace/object.h>
 
+#include "lib/compile/cache.h"
 #include "lib/compile/image-data.h"
 #include "lib/compile/ir.h"
 #include "lib/compile/llvm.h"
@@ -29,7 +30,7 @@ static int check_opts(const struct gputrace_compile_opts *opts, struct gputrace_
 	for (i = sizeof(*opts); i < opts->size; i++)
 		if (bytes[i])
 			return gt_error(-E2BIG, "compile options hold fields that this version does not know");
-	if (opts->flags & ~GPUTRACE_COMPILE_UNVERIFIED)
+	if (opts->flags & ~(GPUTRACE_COMPILE_UNVERIFIED | GPUTRACE_COMPILE_UNCACHED))
 		return gt_error(-E2BIG, "compile options hold flags that this version does not know");
 	if (opts->optimize > 3 && opts->optimize != GPUTRACE_OPTIMIZE_NONE)
 		return gt_error(-EINVAL, "optimisation level %u is none of 1 to 3", opts->optimize);
@@ -159,10 +160,45 @@ static int verify(struct gputrace_program *program, struct gt_verify_result **re
 	return 0;
 }
 
+static int verify_and_compile(struct gputrace_program *program, const struct gputrace_compile_opts *opts, bool gpu,
+			      struct gputrace_image *image)
+{
+	struct gt_verify_result *proof = NULL;
+	int r;
+
+	if (!(opts->flags & GPUTRACE_COMPILE_UNVERIFIED)) {
+		r = verify(program, &proof);
+		if (r < 0)
+			return r;
+	}
+	r = compile_image(program, proof, gpu, opts->optimize, image);
+	if (proof)
+		gt_verify_result_free(proof);
+	return r;
+}
+
+/* GPU programs are looked for in the cache first. */
+static int compile_cached(struct gputrace_program *program, const struct gputrace_compile_opts *opts,
+			  struct gputrace_image *image)
+{
+	struct gt_cache_key key;
+	char *log;
+	int r;
+
+	gt_cache_make_key(program, opts->optimize, &key);
+	if (gt_cache_load(&key, image, &log) == 0) {
+		gt_program_set_log(program, log);
+		return 0;
+	}
+	r = verify_and_compile(program, opts, true, image);
+	if (r >= 0)
+		gt_cache_store(&key, image, gputrace_program_get_log(program));
+	return r;
+}
+
 static int compile(struct gputrace_program *program, const struct gputrace_compile_opts *user_opts, bool gpu,
 		   struct gputrace_image **ret_image)
 {
-	struct gt_verify_result *proof = NULL;
 	struct gputrace_compile_opts opts;
 	struct gputrace_image *image;
 	int r;
@@ -174,19 +210,15 @@ static int compile(struct gputrace_program *program, const struct gputrace_compi
 	if (program->point == GPUTRACE_POINT_KERNEL)
 		return gt_error(-EOPNOTSUPP, "program %s (section %s) is for the operating system's kernel",
 				program->name, program->section);
-	if (!(opts.flags & GPUTRACE_COMPILE_UNVERIFIED)) {
-		r = verify(program, &proof);
-		if (r < 0)
-			return r;
-	}
 	image = new_image(program);
-	r = image ? compile_image(program, proof, gpu, opts.optimize, image) :
-		    gt_error(-ENOMEM, "out of memory for program %s", program->name);
-	if (proof)
-		gt_verify_result_free(proof);
+	if (!image)
+		return gt_error(-ENOMEM, "out of memory for program %s", program->name);
+	if (gpu && !(opts.flags & (GPUTRACE_COMPILE_UNVERIFIED | GPUTRACE_COMPILE_UNCACHED)))
+		r = compile_cached(program, &opts, image);
+	else
+		r = verify_and_compile(program, &opts, gpu, image);
 	if (r < 0) {
-		if (image)
-			free_image(image);
+		free_image(image);
 		return r;
 	}
 	*ret_image = image;

@@ -18,12 +18,13 @@ struct gputrace_object *open_probes(void)
 
 struct gputrace_image *compile_probe(struct gputrace_object *object, const char *name, bool gpu)
 {
+	struct gputrace_compile_opts opts = { .size = sizeof(opts), .flags = GPUTRACE_COMPILE_UNCACHED };
 	struct gputrace_program *program = gputrace_object_find_program(object, name);
 	struct gputrace_image *image = NULL;
 	int r;
 
 	ck_assert_ptr_nonnull(program);
-	r = gpu ? gputrace_compile_ptx(program, NULL, &image) : gputrace_compile_host(program, NULL, &image);
+	r = gpu ? gputrace_compile_ptx(program, &opts, &image) : gputrace_compile_host(program, &opts, &image);
 	ck_assert_msg(r == 0, "%s: %s", name, gputrace_last_error());
 	return image;
 }

@@ -13,7 +13,7 @@
 /* The object of probes.bpf.c. */
 struct gputrace_object *open_probes(void);
 
-/* A program of it, verified and compiled. */
+/* A program of it, verified and compiled, without the cache. */
 struct gputrace_image *compile_probe(struct gputrace_object *object, const char *name, bool gpu);
 
 /* Run a host image with a context; its r0. */
