@@ -58,6 +58,7 @@ static bool may_change(uint8_t attribute)
 	switch (attribute) {
 	case GT_ATTR_CTAIDZ_USED:
 	case GT_ATTR_KPARAM:
+	case GT_ATTR_KPARAM_V2:
 	case GT_ATTR_CBANK_PARAM_SIZE:
 	case GT_ATTR_PARAM_CBANK:
 	case GT_ATTR_MAXREG:
@@ -143,15 +144,26 @@ struct seen {
 static bool see_param(const struct check *c, const struct gt_elf_kernel *kernel, const struct gt_graft_result *result,
 		      const struct gt_note_record *record, struct seen *seen)
 {
+	uint32_t kind = record->attribute == GT_ATTR_KPARAM_V2 ? HIDDEN_BYTES : HIDDEN_BYTES << 18 | 0x1f000u;
 	struct gt_note_record old;
 
 	if (record->payload && record->value == 12 && !gt_read32(record->payload) &&
 	    gt_read32(record->payload + 4) == (result->param_count | result->hidden_offset << 16) &&
-	    gt_read32(record->payload + 8) == (HIDDEN_BYTES << 18 | 0x1f000u)) {
+	    gt_read32(record->payload + 8) == kind) {
 		seen->hidden++;
 		return true;
 	}
-	return find_old(c, kernel->info, GT_ATTR_KPARAM, seen->params++, &old) && same_record(&old, record);
+	return find_old(c, kernel->info, record->attribute, seen->params++, &old) && same_record(&old, record);
+}
+
+/* Where the kernel's parameters have always been. */
+static uint32_t param_base(const struct check *c, const struct gt_elf_kernel *kernel)
+{
+	struct gt_note_record old;
+
+	if (find_old(c, kernel->info, GT_ATTR_PARAM_CBANK, 0, &old) && old.payload && old.value == 8)
+		return gt_read32(old.payload + 4) & 0xffff;
+	return gt_elf_param_base(c->before.arch);
 }
 
 static bool see_param_cbank(const struct check *c, const struct gt_elf_kernel *kernel, uint32_t bytes,
@@ -161,7 +173,7 @@ static bool see_param_cbank(const struct check *c, const struct gt_elf_kernel *k
 	uint32_t symbol;
 
 	if (!record->payload || record->value != 8 ||
-	    gt_read32(record->payload + 4) != (gt_elf_param_base(c->after.arch) | bytes << 16))
+	    gt_read32(record->payload + 4) != (param_base(c, kernel) | bytes << 16))
 		return false;
 	symbol = gt_read32(record->payload);
 	if (find_old(c, kernel->info, GT_ATTR_PARAM_CBANK, 0, &old))
@@ -200,6 +212,7 @@ static bool see(const struct check *c, const struct gt_elf_kernel *kernel, const
 
 	switch (record->attribute) {
 	case GT_ATTR_KPARAM:
+	case GT_ATTR_KPARAM_V2:
 		return see_param(c, kernel, result, record, seen);
 	case GT_ATTR_CBANK_PARAM_SIZE:
 		seen->param_size++;
@@ -250,7 +263,7 @@ static const char *check_constants(const struct check *c, const struct gt_elf_ke
 	for (i = old; i < size; i++)
 		if (gt_elf_bytes(&c->after, kernel->constants)[i])
 			return "the constants are not right";
-	if (size != gt_elf_param_base(c->after.arch) + (uint64_t)result->hidden_offset + HIDDEN_BYTES ||
+	if (size != param_base(c, kernel) + (uint64_t)result->hidden_offset + HIDDEN_BYTES ||
 	    old > size || !same_bytes(c, kernel->constants, old))
 		return "the constants are not right";
 	return NULL;

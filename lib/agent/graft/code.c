@@ -26,7 +26,7 @@
 struct writer {
 	struct gt_new_code *code;
 	unsigned arch;
-	uint32_t kernel_id, hidden_offset;
+	uint32_t kernel_id, hidden_number;
 	const struct gt_graft_stub *stub;		/* at hand */
 	uint8_t pair[GT_UR_COUNT / 2];			/* for each pair of uniform registers of the stub */
 };
@@ -61,7 +61,7 @@ static gt_word fill_in(const struct writer *w, gt_word word)
 		return word;
 	switch (gt_bits(word, 72, 8)) {
 	case GT_SR_HIDDEN:
-		return gt_make_mov_like(word, w->hidden_offset);
+		return gt_make_mov_like(word, w->hidden_number);
 	case GT_SR_KERNEL:
 		return gt_make_mov_like(word, w->kernel_id | GT_KERNEL_BIT);
 	}
@@ -179,14 +179,14 @@ static void redirect_exits(struct writer *w, uint32_t size)
 }
 
 int gt_write_code(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, const struct gt_graft_plan *plan,
-		  const struct gt_scan *scan, uint32_t hidden_offset, struct gt_new_code *ret_code,
+		  const struct gt_scan *scan, uint32_t hidden_number, struct gt_new_code *ret_code,
 		  const char **ret_why)
 {
 	const uint8_t *text = gt_elf_bytes(elf, kernel->text);
 	uint32_t size = (uint32_t)elf->sections[kernel->text].sh_size;
 	struct gt_new_code code = { 0 };
 	struct writer w = {
-		.code = &code, .arch = elf->arch, .kernel_id = plan->kernel_id, .hidden_offset = hidden_offset,
+		.code = &code, .arch = elf->arch, .kernel_id = plan->kernel_id, .hidden_number = hidden_number,
 	};
 
 	gt_bytes_add(&code.text, text, size);

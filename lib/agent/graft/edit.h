@@ -51,6 +51,9 @@ void gt_scan_code(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, 
 
 struct gt_properties {
 	uint32_t param_bytes, param_count;
+	bool wide_params;		/* described by the newer kind of record */
+	uint32_t param_base;		/* where they are in constant bank 0 */
+	uint32_t api_version;		/* 121: CUDA 12.1 */
 	uint32_t max_threads;		/* of a block; 0: not said */
 	uint32_t reg_cap;		/* MAXREG_COUNT */
 	const char *refusal;
@@ -70,7 +73,7 @@ struct gt_new_code {
 
 /* -ENOMEM, or -EINVAL with a sentence: no uniform registers left. */
 int gt_write_code(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, const struct gt_graft_plan *plan,
-		  const struct gt_scan *scan, uint32_t hidden_offset, struct gt_new_code *ret_code,
+		  const struct gt_scan *scan, uint32_t hidden_number, struct gt_new_code *ret_code,
 		  const char **ret_why);
 void gt_new_code_free(struct gt_new_code *code);
 

@@ -159,7 +159,7 @@ static bool begins(const char *s, const char *prefix)
 
 /* For each section of code: what else belongs to it. */
 struct companions {
-	unsigned info, constants, relocations;
+	unsigned info, constants, rel, rela;
 	bool twice;
 };
 
@@ -183,8 +183,10 @@ static void find_companions(const struct gt_elf *elf, struct companions *all)
 			note_companion(of, &of->info, i);
 		else if (begins(name, ".nv.constant0."))
 			note_companion(of, &of->constants, i);
-		else if ((section->sh_type == SHT_REL || section->sh_type == SHT_RELA) && section->sh_size)
-			note_companion(of, &of->relocations, i);
+		else if (section->sh_type == SHT_REL && section->sh_size)
+			note_companion(of, &of->rel, i);
+		else if (section->sh_type == SHT_RELA && section->sh_size)
+			note_companion(of, &of->rela, i);
 	}
 }
 
@@ -222,7 +224,7 @@ int gt_elf_kernels(const struct gt_elf *elf, struct gt_elf_kernel **ret_kernels,
 			kernels[count++] = (struct gt_elf_kernel){
 				.name = gt_elf_symbol_name(elf, i), .symbol = i, .text = text,
 				.info = all[text].info, .constants = all[text].constants,
-				.relocations = all[text].relocations, .twice = all[text].twice,
+				.rel = all[text].rel, .rela = all[text].rela, .twice = all[text].twice,
 			};
 	}
 	free(all);

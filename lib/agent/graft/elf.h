@@ -44,7 +44,7 @@ struct gt_elf_kernel {
 	const char *name;
 	unsigned symbol;
 	unsigned text, info, constants;
-	unsigned relocations;	/* of the code */
+	unsigned rel, rela;	/* relocations of the code */
 	bool twice;		/* there are two of one kind */
 };
 

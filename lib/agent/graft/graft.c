@@ -9,7 +9,11 @@
 #include "lib/agent/graft/why.h"
 
 #define HIDDEN_BYTES ((uint32_t)sizeof(struct gt_launch_param))
+/* Bytes of parameters that a kernel may have, and since CUDA 12.1. */
 #define PARAMS_MAX 4096u
+#define PARAMS_MAX_LARGE 32764u
+#define PARAMS_LARGE_SINCE 121u
+#define CONSTANTS_MAX 65535u	/* of a bank; sizes have 16 bits */
 
 /* Compute capabilities on which grafted kernels have been seen to run right, or whose code is of the same make. */
 #define ARCH_FIRST 75u
@@ -175,17 +179,19 @@ static bool check_plan(const struct graft *g, const struct gt_graft_plan *plan,
 static bool check_kernel(const struct graft *g, const struct gt_graft_plan *plan, const struct gt_elf_kernel *kernel,
 			 struct gt_properties *properties, struct gt_scan *scan, struct gt_graft_result *result)
 {
-	uint32_t own = get_limit(g, g->limits[kernel->symbol].registers);
+	uint32_t own = get_limit(g, g->limits[kernel->symbol].registers), limit;
 
 	gt_read_properties(&g->elf, kernel, properties);
 	if (properties->refusal)
 		return refuse(result, GT_REASON_UNSUPPORTED, properties->refusal);
 	result->param_count = properties->param_count;
 	result->hidden_offset = (properties->param_bytes + 7) & ~7u;
-	if (result->hidden_offset + HIDDEN_BYTES > PARAMS_MAX) {
+	limit = properties->api_version >= PARAMS_LARGE_SINCE ? PARAMS_MAX_LARGE : PARAMS_MAX;
+	if (result->hidden_offset + HIDDEN_BYTES > limit || properties->param_base % 8 ||
+	    properties->param_base + result->hidden_offset + HIDDEN_BYTES > CONSTANTS_MAX) {
 		result->reason = GT_REASON_PARAMS;
 		gt_graft_fail(result->why, "%u bytes of parameters leave no room for %u more (limit %u)",
-			      properties->param_bytes, HIDDEN_BYTES, PARAMS_MAX);
+			      properties->param_bytes, HIDDEN_BYTES, limit);
 		return false;
 	}
 	if (plan->exit && g->reach.exits && g->reach.exits[kernel->text])
@@ -234,9 +240,12 @@ static int write_kernel(struct graft *g, const struct gt_graft_plan *plan, const
 {
 	unsigned symbol = g->constants_symbol[kernel->constants];
 	struct gt_bytes records = { 0 }, constants = { 0 };
+	uint32_t moved = properties->param_base - gt_elf_param_base(g->elf.arch);
+	uint32_t end = properties->param_base + result->hidden_offset + HIDDEN_BYTES;
 	struct gt_new_code code;
 	const char *text;
-	int r = gt_write_code(&g->elf, kernel, plan, scan, result->hidden_offset, &code, &text);
+	int r = gt_write_code(&g->elf, kernel, plan, scan, gt_hidden_number(result->hidden_offset, moved), &code,
+			      &text);
 
 	if (r == -EINVAL)
 		refuse(result, GT_REASON_LIMITS, text);
@@ -247,8 +256,7 @@ static int write_kernel(struct graft *g, const struct gt_graft_plan *plan, const
 	gt_bytes_add(&constants, gt_elf_bytes(&g->elf, kernel->constants),
 		     g->elf.sections[kernel->constants].sh_size);
 	gt_bytes_fill(&constants, 8);
-	while (!constants.failed &&
-	       constants.size < gt_elf_param_base(g->elf.arch) + result->hidden_offset + HIDDEN_BYTES)
+	while (!constants.failed && constants.size < end)
 		gt_bytes_add(&constants, (uint8_t[8]){ 0 }, 8);
 	if (!r && constants.failed)
 		r = -ENOMEM;

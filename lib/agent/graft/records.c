@@ -10,7 +10,7 @@
 /* Size of a parameter above, "in the constant bank" and its number below. */
 #define HIDDEN_KIND (HIDDEN_BYTES << 18 | 0x1f000u)
 
-static void read_property(const struct gt_note_record *record, unsigned base, struct gt_properties *p)
+static void read_property(const struct gt_note_record *record, struct gt_properties *p)
 {
 	switch (record->attribute) {
 	case GT_ATTR_CBANK_PARAM_SIZE:
@@ -19,15 +19,23 @@ static void read_property(const struct gt_note_record *record, unsigned base, st
 	case GT_ATTR_MAXREG:
 		p->reg_cap = record->value;
 		break;
+	case GT_ATTR_KPARAM_V2:
+		p->wide_params = true;
+		p->param_count++;
+		break;
 	case GT_ATTR_KPARAM:
 		p->param_count++;
 		break;
-	case GT_ATTR_KPARAM_V2:
-		p->refusal = "this kernel's parameters are described in a way that is not known";
+	case GT_ATTR_API_VERSION:
+		if (record->payload && record->value == 4)
+			p->api_version = gt_read32(record->payload);
 		break;
 	case GT_ATTR_PARAM_CBANK:
-		if (!record->payload || record->value != 8 || (gt_read32(record->payload + 4) & 0xffff) != base)
+		if (!record->payload || record->value != 8 ||
+		    (gt_read32(record->payload + 4) & 0xffff) < p->param_base)
 			p->refusal = "this kernel's parameters are at an unknown place";
+		else
+			p->param_base = gt_read32(record->payload + 4) & 0xffff;
 		break;
 	case GT_ATTR_MAX_THREADS:
 	case GT_ATTR_REQNTID:
@@ -49,17 +57,16 @@ void gt_read_properties(const struct gt_elf *elf, const struct gt_elf_kernel *ke
 			struct gt_properties *ret_properties)
 {
 	struct gt_note_walk walk = gt_note_begin(elf, kernel->info);
-	unsigned base = gt_elf_param_base(elf->arch);
-	struct gt_properties p = { 0 };
+	struct gt_properties p = { .param_base = gt_elf_param_base(elf->arch) };
 	struct gt_note_record record;
 
 	while (gt_note_next(&walk, &record))
-		read_property(&record, base, &p);
+		read_property(&record, &p);
 	if (walk.at != walk.end)
 		p.refusal = "this kernel's records are damaged";
 	else if (!p.refusal && p.param_bytes && !p.param_count)
 		p.refusal = "this kernel's parameters are not described";
-	else if (!p.refusal && elf->sections[kernel->constants].sh_size != base + p.param_bytes)
+	else if (!p.refusal && elf->sections[kernel->constants].sh_size != p.param_base + p.param_bytes)
 		p.refusal = "this kernel's constants are not of the size that its parameters ask for";
 	*ret_properties = p;
 }
@@ -70,6 +77,7 @@ struct rewrite {
 	const struct gt_graft_plan *plan;
 	const struct gt_new_code *code;
 	uint32_t ordinal, hidden_offset;
+	bool wide_params;
 	unsigned registers, base, constants_symbol;
 	struct gt_bytes out;
 	bool too_long;
@@ -101,8 +109,8 @@ static void put_hidden_param(struct rewrite *rw)
 	uint8_t payload[12] = { 0 };
 
 	gt_write32(payload + 4, rw->ordinal | rw->hidden_offset << 16);
-	gt_write32(payload + 8, HIDDEN_KIND);
-	put_sized(rw, GT_ATTR_KPARAM, payload, sizeof(payload));
+	gt_write32(payload + 8, rw->wide_params ? HIDDEN_BYTES : HIDDEN_KIND);
+	put_sized(rw, rw->wide_params ? GT_ATTR_KPARAM_V2 : GT_ATTR_KPARAM, payload, sizeof(payload));
 	rw->hidden = true;
 }
 
@@ -194,6 +202,7 @@ static bool rewrite_record(struct rewrite *rw, const struct gt_note_record *reco
 {
 	switch (record->attribute) {
 	case GT_ATTR_KPARAM:
+	case GT_ATTR_KPARAM_V2:
 		if (!rw->hidden)
 			put_hidden_param(rw);
 		return false;
@@ -254,7 +263,8 @@ int gt_write_records(const struct gt_elf *elf, const struct gt_elf_kernel *kerne
 {
 	struct rewrite rw = {
 		.plan = plan, .code = code, .ordinal = properties->param_count, .hidden_offset = hidden_offset,
-		.registers = registers, .base = gt_elf_param_base(elf->arch), .constants_symbol = constants_symbol,
+		.wide_params = properties->wide_params,
+		.registers = registers, .base = properties->param_base, .constants_symbol = constants_symbol,
 	};
 	struct gt_note_walk walk = gt_note_begin(elf, kernel->info);
 	struct gt_note_record record;

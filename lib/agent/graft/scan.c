@@ -25,15 +25,15 @@ static void scan_word(const struct gt_elf *elf, gt_word word, uint32_t at, bool 
 }
 
 /* The linker will fill in what a relocation names: that instruction must stay as it is. */
-static void scan_relocations(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, bool entry,
-			     bool exit, struct gt_scan *scan)
+static void scan_relocations(const struct gt_elf *elf, const struct gt_elf_kernel *kernel,
+			     unsigned section, bool entry, bool exit, struct gt_scan *scan)
 {
-	const Elf64_Shdr *relocations = &elf->sections[kernel->relocations];
+	const Elf64_Shdr *relocations = &elf->sections[section];
 	size_t step = relocations->sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
 	uint64_t i, offset, size = elf->sections[kernel->text].sh_size;
 
 	for (i = 0; i < relocations->sh_size / step; i++) {
-		memcpy(&offset, gt_elf_bytes(elf, kernel->relocations) + i * step, sizeof(offset));
+		memcpy(&offset, gt_elf_bytes(elf, section) + i * step, sizeof(offset));
 		offset -= offset % GT_WORD;
 		if (offset > size - GT_WORD)
 			scan->refusal = "this kernel's relocations are damaged";
@@ -60,6 +60,8 @@ void gt_scan_code(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, 
 		ret_scan->refusal = "this kernel's first instruction cannot be moved";
 	if (entry && gt_is_exit(gt_word_read(text)))
 		ret_scan->refusal = "this kernel's first instruction is its end";
-	if (kernel->relocations)
-		scan_relocations(elf, kernel, entry, exit, ret_scan);
+	if (kernel->rel)
+		scan_relocations(elf, kernel, kernel->rel, entry, exit, ret_scan);
+	if (kernel->rela)
+		scan_relocations(elf, kernel, kernel->rela, entry, exit, ret_scan);
 }

@@ -24,10 +24,13 @@ static const char empty_kernel_params[] =
 
 /* See stub.h for what becomes of the special registers. */
 static const char preamble[] =
-	"\n\t.reg .b32 %__gt_m, %__gt_id;\n"
-	"\t.reg .b64 %__gt_base;\n"
+	"\n\t.reg .b32 %__gt_m, %__gt_n, %__gt_id;\n"
+	"\t.reg .b64 %__gt_base, %__gt_moved;\n"
 	"\tmov.u32 %__gt_m, %lanemask_gt;\n"
-	"\tcvt.u64.u32 %__gt_base, %__gt_m;\n"
+	"\tand.b32 %__gt_n, %__gt_m, 0xffff;\n"
+	"\tcvt.u64.u32 %__gt_base, %__gt_n;\n"
+	"\tshr.u32 %__gt_n, %__gt_m, 16;\n"
+	"\tcvt.u64.u32 %__gt_moved, %__gt_n;\n"
 	"\tmov.u32 %__gt_id, %lanemask_ge;\n"
 	"\tand.b32 %__gt_id, %__gt_id, 0x7fffffff;\n";
 
@@ -39,9 +42,7 @@ static const char preamble[] =
 
 static const char preamble_exit[] =
 	"\t.reg .b32 %__gt_z, %__gt_y;\n"
-	"\t.reg .b64 %__gt_zz;\n"
-	ZERO_INTO("%__gt_z", "%__gt_y")
-	"\tcvt.u64.u32 %__gt_zz, %__gt_z;\n";
+	ZERO_INTO("%__gt_z", "%__gt_y");
 
 /* What to write in place of what, in the kernel's body. */
 struct substitution {
@@ -51,12 +52,12 @@ struct substitution {
 static const struct substitution in_body[] = {
 	{ "[__gt_launch+", "[%__gt_base+" },
 	{ KERNEL_ID_TEXT, "%__gt_id" },
+	{ "mov.b64 %__gt_q, __gt_launch;",
+	  "mov.b64 %__gt_q, __gt_launch;\n\tadd.s64 %__gt_q, %__gt_q, %__gt_moved;" },
 };
 
 /* At exit values that are the same in the whole warp must not be kept as such. */
 static const struct substitution in_body_at_exit[] = {
-	{ "mov.b64 %__gt_q, __gt_launch;",
-	  "mov.b64 %__gt_q, __gt_launch;\n\tadd.s64 %__gt_q, %__gt_q, %__gt_zz;" },
 	/* The election of one thread in a group; probes' own are another matter. */
 	{ "activemask.b32 %__gt_t;",
 	  "activemask.b32 %__gt_t;\n\tadd.u32 %__gt_t, %__gt_t, %__gt_z;" },

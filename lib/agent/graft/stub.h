@@ -12,9 +12,19 @@
  * takes them for different in every thread, so what depends on them stays out
  * of registers that a warp shares.
  */
-#define GT_SR_HIDDEN GT_SR_LANEMASK_GT		/* offset of the hidden parameter among the parameters */
+#define GT_SR_HIDDEN GT_SR_LANEMASK_GT		/* see gt_hidden_number() */
 #define GT_SR_KERNEL GT_SR_LANEMASK_GE		/* kernel id and the bit below */
 #define GT_KERNEL_BIT 0x80000000u		/* always set in this special register, as compilers know */
+
+/*
+ * Where the hidden parameter is, counted from where the stub takes the
+ * parameters to be, and above it how far the kernel has moved its parameters
+ * from there: older architectures keep large ones elsewhere.
+ */
+static inline uint32_t gt_hidden_number(uint32_t hidden_offset, uint32_t moved)
+{
+	return moved << 16 | (hidden_offset + moved);
+}
 
 /* Lists of code offsets that .nv.info.KERNEL has; the stub's are added to the kernel's. */
 enum gt_list { GT_LIST_S2RCTAID, GT_LIST_LD_CACHEMOD, GT_LIST_ATOM_SYS, GT_LIST_COOP, GT_LIST_WARP_WIDE, GT_LISTS };

@@ -83,16 +83,22 @@ KERNEL own_stack(float *out, const float *in, int n)
 	out[i] = s;
 }
 
-struct large { char bytes[4080]; };
-struct fitting { char bytes[4060]; };
+struct too_large { char bytes[32760]; };
+struct large { char bytes[5000]; };
+struct fitting { char bytes[4092]; };
 
-KERNEL params_4080(struct large p)
+KERNEL params_32760(struct too_large p)
 {
 	counter = p.bytes[threadIdx.x];
 }
 
-/* 4060 bytes and 4: rounded up to 8 they leave exactly 24. */
-KERNEL params_4064(struct fitting p, int i)
+KERNEL params_5000(struct large p)
+{
+	counter = p.bytes[threadIdx.x];
+}
+
+/* 4092 bytes and 4: what older tools allowed at most. */
+KERNEL params_4096(struct fitting p, int i)
 {
 	counter = p.bytes[i];
 }
