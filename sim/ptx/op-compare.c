@@ -235,7 +235,7 @@ static int has_property(int class, unsigned test)
 	case 2: return class == FP_INFINITE;
 	case 3: return class != FP_NAN;
 	case 4: return class == FP_NAN;
-	case 5: return class == FP_NORMAL;
+	case 5: return class == FP_NORMAL || class == FP_ZERO;
 	default: return class == FP_SUBNORMAL;
 	}
 }

@@ -231,13 +231,24 @@ int case_write(FILE *to, const struct test_case *test, const uint64_t *out)
 	return ferror(to) ? -1 : 0;
 }
 
+static int find_case(FILE *from, const char *name)
+{
+	char line[128], wanted[80];
+
+	snprintf(wanted, sizeof(wanted), "kernel %s\n", name);
+	rewind(from);
+	while (fgets(line, sizeof(line), from))
+		if (!strcmp(line, wanted))
+			return 0;
+	return 1;
+}
+
 int case_read(FILE *from, const struct test_case *test, uint64_t *out)
 {
-	char name[64];
 	unsigned j, i, column;
 
-	if (fscanf(from, " kernel %63s", name) != 1 || strcmp(name, test->name))
-		return -1;
+	if (find_case(from, test->name))
+		return 1;
 	for (j = 0; j < test->outputs; j++) {
 		if (fscanf(from, " column %u", &column) != 1 || column != j)
 			return -1;

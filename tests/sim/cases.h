@@ -51,8 +51,8 @@ int case_fill(const struct test_case *test, uint64_t *in);
 int case_write(FILE *to, const struct test_case *test, const uint64_t *out);
 
 /*
- * Reads what case_write() wrote.  Returns 0, or -1 when the stream holds
- * something else.
+ * Reads what case_write() wrote, wherever in the stream.  Returns 0, 1 when the
+ * stream does not have the kernel, -1 when what it has is malformed.
  */
 int case_read(FILE *from, const struct test_case *test, uint64_t *out);
 

@@ -51,12 +51,13 @@ HEAD = """.visible .entry {name}(.param .u64 in, .param .u64 out, .param .u32 n)
 files = {}
 
 
-def raw(file, name, inputs, outputs, body, extra="", module="", threads=320, block=64):
+def raw(file, name, inputs, outputs, body, extra="", module="", threads=320, block=64, directive=""):
     """a kernel that stores its results itself, %outp being its row"""
+    head = HEAD.replace(".param .u32 n)\n", ".param .u32 n)\n" + directive)
     files[file] = (files.get(file, "") + module +
                    "//! kernel {} outputs={} threads={} block={} input={}\n".format(
                        name, outputs, threads, block, inputs) +
-                   HEAD.format(name=name, bytes=8 * outputs, decls=extra) + body + "\tret;\n}\n\n")
+                   head.format(name=name, bytes=8 * outputs, decls=extra) + body + "\tret;\n}\n\n")
 
 
 def kernel(file, name, inputs, items, setup="", extra="", module=""):
@@ -115,6 +116,10 @@ kernel("int", "int_div_rem", "int", each(U3, ("B", "div.T %d, %A, %B;"), ("B", "
        setup="\tor.b64 %b64, %b64, 1; cvt.u32.u64 %b32, %b64; or.b32 %b32, %b32, 1;"
              " cvt.u16.u32 %b16, %b32;\n\tand.b64 %a64, %a64, 0xbfffffffbfffbfff;"
              " cvt.u32.u64 %a32, %a64; cvt.u16.u32 %a16, %a32;\n")
+# without a defined result, but the hardware has one
+kernel("int", "int_div_zero", "int", [("b" + t[1:], "%s.%s %%d, %%a%s, 0;" % (op, t, t[1:])) for op in ("div", "rem") for t in
+       ("u32", "s32", "u64", "s64")] + [("b32", "div.s32 %d, 0x80000000, %m;"), ("b32", "rem.s32 %d, 0x80000000, %m;")],
+       setup="\tor.b32 %m, %d32, -1;\n", extra="\t.reg .b32 %m;\n")
 kernel("int", "int_min_max", "int", each(I3, ("B", "min.T %d, %A, %B;"), ("B", "max.T %d, %A, %B;")))
 kernel("int", "int_abs_neg", "int", each(["s16", "s32", "s64"], ("B", "abs.T %d, %A;"), ("B", "neg.T %d, %A;")))
 kernel("int", "int_pairs", "int", [("b32", "%s.%s %%d, %%a32, %%b32;" % (op, t)) for op in ("add", "min", "max")
@@ -241,6 +246,10 @@ kernel("approx", "approx_exp", "near", [("f32", "ex2.approx.f32 %d, %af;", "f32 
        ("f32", "ex2.approx.ftz.f32 %d, %bf;", "f32 rel=2.4e-7"), ("f32", "lg2.approx.f32 %d, %af;", "f32 abs=2.4e-7 rel=2.4e-7"),
        ("f32", "tanh.approx.f32 %d, %af;", "f32 rel=5e-4")])
 
+kernel("approx", "approx_corners", "f32",
+       [("f32", "%s.approx%s.f32 %%d, %%af;" % (op, m), "f32 abs=3e-45 rel=1e-6") for op in ("rcp", "sqrt", "rsqrt", "ex2", "lg2")
+        for m in ("", ".ftz")] + [("f32", "div.full%s.f32 %%d, %%af, %%bf;" % m, "f32 abs=3e-45 rel=1e-6") for m in ("", ".ftz")])
+
 # --- half precision
 for t, kind in (("f16", "f16"), ("bf16", "bf16")):
     three = [("b16", "%s.rn.%s %%d, %%a16, %%b16;" % (op, t), kind) for op in ("add", "sub", "mul")]
@@ -255,6 +264,12 @@ for t, kind in (("f16", "f16"), ("bf16", "bf16")):
 kernel("half", "half_ftz_sat", "f16", [("b16", "%s.rn%s.f16 %%d, %%a16, %%b16;" % (op, m), "f16") for op in ("add", "sub", "mul")
        for m in (".ftz", ".sat", ".ftz.sat")] + [("b16", "fma.rn.ftz.f16 %d, %a16, %b16, %c16;", "f16"),
        ("b16", "fma.rn.sat.f16 %d, %a16, %b16, %c16;", "f16")])
+kernel("half", "half_bfloat_functions", "near", [("b16", "ex2.approx.ftz.bf16 %d, %a16;", "bf16 rel=1.6e-2"),
+       ("b16", "tanh.approx.bf16 %d, %a16;", "bf16 abs=1e-2"), ("b32", "ex2.approx.ftz.bf16x2 %d, %b32;", "bf16x2 rel=1.6e-2")],
+       setup="\tshr.u32 %a32, %a32, 16; cvt.u16.u32 %a16, %a32; prmt.b32 %b32, %b32, %c32, 0x7632;\n")
+kernel("half", "half_pairs_ftz", "f16", [("b32", "%s.rn.ftz.sat.f16x2 %%d, %%a32, %%b32;" % op, "f16x2") for op in ("add", "sub", "mul")] +
+       [("b32", "fma.rn.ftz.sat.f16x2 %d, %a32, %b32, %c32;", "f16x2"), ("b32", "min.ftz.xorsign.abs.f16x2 %d, %a32, %b32;".replace("ftz.", ""), "f16x2"),
+        ("p", "setp.lt.ftz.f16 %d, %a16, %b16;"), ("b16", "cvt.rni.f16.f16 %d, %a16;", "f16"), ("b16", "cvt.rzi.f16.f16 %d, %a16;", "f16")])
 kernel("half", "half_functions", "near16", [("b16", "ex2.approx.f16 %d, %a16;", "f16 rel=2e-3"),
        ("b16", "tanh.approx.f16 %d, %a16;", "f16 abs=1e-3")])
 
@@ -317,7 +332,7 @@ kernel("move", "move_pack", "int", [("b32", "mov.b32 %d, {%a16, %b16};"), ("b64"
        )
 
 # --- memory
-ROW = "\tand.b32 %t, %i, 31; shl.b32 %t, %t, 5; cvt.u64.u32 %w, %t; mov.b64 %l, buffer; add.u64 %l, %l, %w;\n"
+ROW = "\tand.b32 %t, %i, 63; shl.b32 %t, %t, 5; cvt.u64.u32 %w, %t; mov.b64 %l, buffer; add.u64 %l, %l, %w;\n"
 FILL = "".join("\tst.{0}.u64 [%l+{1}], %{2}64;\n".format("{0}", 8 * k, r) for k, r in enumerate("abcd"))
 LOADS = [("b32", "ld.{0}.%s %%d, [%%l+%d];" % (t, off)) for t, off in
          (("u8", 1), ("s8", 3), ("u16", 2), ("s16", 6), ("b32", 4), ("u32", 8))] + [
@@ -341,15 +356,15 @@ def loads(space):
 
 
 for space in ("shared", "local"):
-    kernel("memory", "memory_" + space, "int", loads(space), setup=ROW + FILL.replace("{0}", space),
-           extra="\t.reg .b64 %%l, %%v;\n\t.%s .align 16 .b8 buffer[1024];\n" % space)
+    kernel("memory", "memory_own_" + space, "int", loads(space), setup=ROW + FILL.replace("{0}", space),
+           extra="\t.reg .b64 %%l, %%v;\n\t.%s .align 16 .b8 buffer[2048];\n" % space)
 kernel("memory", "memory_global", "int", loads("global"),
        setup="\tmov.u32 %x, %ctaid.x; mov.u32 %y, %ntid.x; mov.u32 %t, %tid.x; mad.lo.u32 %t, %x, %y, %t;\n"
              "\tmul.wide.u32 %w, %t, 32; mov.b64 %l, memory_buffer; add.u64 %l, %l, %w;\n" + FILL.replace("{0}", "global"),
        extra="\t.reg .b64 %l, %v;\n", module=".global .align 16 .b8 memory_buffer[10240];\n\n")
-kernel("memory", "memory_generic", "int", [(c, t.replace(".{0}", "")) for c, t in LOADS],
+kernel("memory", "memory_own_generic", "int", [(c, t.replace(".{0}", "")) for c, t in LOADS],
        setup=ROW + "\tcvta.shared.u64 %l, %l;\n" + FILL.replace(".{0}", ""),
-       extra="\t.reg .b64 %l, %v;\n\t.shared .align 16 .b8 buffer[1024];\n")
+       extra="\t.reg .b64 %l, %v;\n\t.shared .align 16 .b8 buffer[2048];\n")
 kernel("memory", "memory_const", "int",
        [("b32", "ld.const.u32 %d, [%l];"), ("b32", "ld.const.s16 %d, [%l+2];"), ("b32", "ld.const.u8 %d, [constants+5];"),
         ("b64", "ld.const.u64 %d, [pointed+8];"), ("f32", "ld.const.f32 %d, [reals+4];"), ("f64", "ld.const.f64 %d, [reals64];"),
@@ -424,6 +439,23 @@ raw("atomic", "atomic_returns", "int", 6,
 	atom.global.cas.b32 %r1, [%base+8], 77, 99; atom.global.cas.b32 %r2, [%base+8], 77, 100;
 	shl.b32 %r1, %r1, 8; add.u32 %r1, %r1, %r2; cvt.u64.u32 %w, %r1; st.global.u64 [%outp+40], %w;
 	atom.global.dec.u32 %r0, [%base], 1000;
+""", extra="\t.reg .b64 %base;\n")
+# subnormals: what a sum in each memory makes of them
+raw("atomic", "atomic_subnormals", "int", 3, FIRST % 24 + """	mov.u64 %s, cell; setp.eq.u32 %pa, %t, 0;
+	@!%pa ret;
+	st.shared.u32 [%s], 0x00400000; st.global.u32 [%base], 0x00400000; st.global.u32 [%base+8], 0x00c00000;
+	red.shared.add.f32 [%s], 0f00100000; red.global.add.f32 [%base], 0f00100000; red.global.add.f32 [%base+8], 0f80800000;
+	ld.shared.u32 %x, [%s]; cvt.u64.u32 %w, %x; st.global.u64 [%base+16], %w;
+""", extra="\t.reg .b64 %base, %s;\n\t.shared .align 8 .b8 cell[8];\n")
+raw("atomic", "atomic_exchanges", "int", 6, FIRST % 48 + """	setp.eq.u32 %pa, %t, 0;
+	@!%pa ret;
+	st.global.u64 [%outp], %a64; st.global.u64 [%outp+8], %b64; st.global.u64 [%outp+16], %c64;
+	atom.global.exch.b64 %w, [%outp], %d64; st.global.u64 [%outp+24], %w;
+	atom.global.cas.b64 %w, [%outp+8], %b64, %a64; st.global.u64 [%outp+32], %w;
+	atom.global.cas.b64 %w, [%outp+8], %c64, %d64; st.global.u64 [%outp+40], %w;
+	{ .reg .b16 %h, %k; cvt.u16.u64 %h, %c64; atom.global.cas.b16 %k, [%outp+16], %h, %a16; }
+	{ .reg .b16 %h; mov.b16 %h, 0x3c00; red.global.add.noftz.f16 [%outp+18], %h; }
+	{ .reg .b128 %q, %r; mov.b128 %q, {%a64, %b64}; mov.b128 %r, %q; mov.b128 {%w, %a64}, %r; atom.global.xor.b64 %w, [%outp+40], %a64; }
 """, extra="\t.reg .b64 %base;\n")
 raw("atomic", "atomic_spin_lock", "int", 1,
     FIRST % 8 + """	.reg .b32 %old, %count;
@@ -548,6 +580,25 @@ raw("block", "block_early_exit", "int", 1, """	.reg .b32 %r;
 	bar.red.popc.u32 %r, 0, %pb; cvt.u64.u32 %w, %r; st.global.u64 [%outp], %w;
 	bar.sync 0;
 """)
+
+# --- clusters of two blocks
+raw("block", "cluster_exchange", "int", 4, """	.reg .b32 %rank, %other, %addr; .reg .b64 %far;
+	mov.u32 %rank, %cluster_ctarank; xor.b32 %other, %rank, 1;
+	mov.u32 %t, %tid.x; shl.b32 %t, %t, 2; mov.u32 %addr, words; add.u32 %addr, %addr, %t;
+	st.shared.u32 [%addr], %a32;
+	barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+	mapa.shared::cluster.u32 %x, %addr, %other;
+	ld.shared::cluster.u32 %y, [%x]; cvt.u64.u32 %w, %y; st.global.u64 [%outp], %w;
+	mov.u64 %far, words; cvta.shared.u64 %far, %far; mapa.u64 %far, %far, %other; getctarank.u64 %y, %far;
+	cvt.u64.u32 %w, %y; st.global.u64 [%outp+8], %w;
+	barrier.cluster.arrive.release; barrier.cluster.wait.acquire;
+	atom.shared::cluster.add.u32 %y, [%x], %b32;
+	barrier.cluster.arrive; barrier.cluster.wait;
+	ld.shared.u32 %y, [%addr]; cvt.u64.u32 %w, %y; st.global.u64 [%outp+16], %w;
+	mov.u32 %x, %clusterid.x; mov.u32 %y, %nclusterid.x; mad.lo.u32 %x, %x, 100, %y; mov.u32 %y, %cluster_nctarank; mad.lo.u32 %x, %x, 100, %y;
+	cvt.u64.u32 %w, %x; st.global.u64 [%outp+24], %w;
+	barrier.cluster.arrive; barrier.cluster.wait;
+""", extra="\t.shared .align 4 .b8 words[256];\n", threads=256, directive=".reqnctapercluster 2, 1, 1\n")
 
 # --- control flow
 raw("flow", "flow_loops", "int", 3, """	.reg .b32 %r, %k, %m;
@@ -773,4 +824,4 @@ kernel("special", "special_clocks", "int",
 for file, text in files.items():
     with open(os.path.join(sys.argv[1], file + ".ptx"), "w") as f:
         f.write("// SPDX-License-Identifier: Apache-2.0\n// Written by generate.py.\n"
-                ".version 8.0\n.target sm_90\n.address_size 64\n\n" + text)
+                ".version 8.3\n.target sm_90\n.address_size 64\n\n" + text)
