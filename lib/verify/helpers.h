@@ -35,8 +35,8 @@ enum gt_ret {
 
 #define GT_HELPER_WARP 1u	/* exchanges data between the threads of a warp */
 #define GT_HELPER_PER_LANE 2u	/* its result differs between the threads of a warp */
-#define GT_HELPER_THREAD 8u	/* tells the threads of a warp apart */
 #define GT_HELPER_NO_REF 4u	/* does not come back: nothing may be reserved */
+#define GT_HELPER_THREAD 8u	/* tells the threads of a warp apart */
 
 struct gt_helper {
 	uint32_t id;

@@ -36,9 +36,7 @@ struct gt_reg {
 	uint8_t type;		/* enum gt_reg_type */
 	uint8_t maybe_null;
 	uint8_t frame;
-	uint8_t reserved;
 	int16_t map;
-	uint16_t reserved2;
 	uint32_t id;		/* registers with one id hold the same number or came from one lookup; 0: none */
 	uint32_t ref;
 	uint32_t size;

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "tests/verify/random.h"
 #include "tests/verify/table.h"
-#include "tests/verify/vm.h"
 
 /*
  * A generated program keeps numbers in r6 to r9 and in the stack's top 64 bytes,

@@ -6,7 +6,8 @@
 #include <check.h>
 
 #include "lib/verify/scalar.h"
-#include "tests/verify/vm.h"
+#include "tests/verify/random.h"
+#include "tests/verify/vm-alu.h"
 
 #define ROUNDS 10000
 
@@ -43,52 +44,8 @@ static struct gt_scalar random_set(uint64_t *ret_member)
 
 static uint64_t compute(unsigned op, bool is32, bool is_signed, uint64_t a, uint64_t b)
 {
-	int64_t sa = is32 ? (int32_t)a : (int64_t)a, sb = is32 ? (int32_t)b : (int64_t)b;
-	unsigned count = (unsigned)(b & (is32 ? 31 : 63));
-	uint64_t r;
+	uint64_t r = vm_arithmetic(op, is32, is_signed, a, b);
 
-	if (is32) {
-		a = (uint32_t)a;
-		b = (uint32_t)b;
-	}
-	switch (op) {
-	case BPF_ADD:
-		r = a + b;
-		break;
-	case BPF_SUB:
-		r = a - b;
-		break;
-	case BPF_MUL:
-		r = a * b;
-		break;
-	case BPF_AND:
-		r = a & b;
-		break;
-	case BPF_OR:
-		r = a | b;
-		break;
-	case BPF_XOR:
-		r = a ^ b;
-		break;
-	case BPF_LSH:
-		r = a << count;
-		break;
-	case BPF_RSH:
-		r = a >> count;
-		break;
-	case BPF_ARSH:
-		r = (uint64_t)(sa >> count);
-		break;
-	case BPF_NEG:
-		r = -a;
-		break;
-	case BPF_DIV:
-		r = !b ? 0 : !is_signed ? a / b : sb == -1 ? -(uint64_t)sa : (uint64_t)(sa / sb);
-		break;
-	default:
-		r = !b ? a : !is_signed ? a % b : sb == -1 ? 0 : (uint64_t)(sa % sb);
-		break;
-	}
 	return is32 ? (uint32_t)r : r;
 }
 
@@ -99,7 +56,7 @@ START_TEST(arithmetic)
 	unsigned op = ops[_i];
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		bool is32 = i & 1, is_signed = i & 2;
+		bool is32 = i & 1, is_signed = (op == BPF_DIV || op == BPF_MOD) && (i & 2);
 		uint64_t x, y, r;
 		struct gt_scalar a = random_set(&x), b = random_set(&y), set;
 
@@ -111,40 +68,6 @@ START_TEST(arithmetic)
 }
 END_TEST
 
-static bool relation(unsigned op, bool is32, uint64_t a, uint64_t b)
-{
-	int64_t sa = is32 ? (int32_t)a : (int64_t)a, sb = is32 ? (int32_t)b : (int64_t)b;
-
-	if (is32) {
-		a = (uint32_t)a;
-		b = (uint32_t)b;
-	}
-	switch (op) {
-	case BPF_JEQ:
-		return a == b;
-	case BPF_JNE:
-		return a != b;
-	case BPF_JGT:
-		return a > b;
-	case BPF_JGE:
-		return a >= b;
-	case BPF_JLT:
-		return a < b;
-	case BPF_JLE:
-		return a <= b;
-	case BPF_JSET:
-		return a & b;
-	case BPF_JSGT:
-		return sa > sb;
-	case BPF_JSGE:
-		return sa >= sb;
-	case BPF_JSLT:
-		return sa < sb;
-	default:
-		return sa <= sb;
-	}
-}
-
 START_TEST(comparisons)
 {
 	static const unsigned ops[] = { BPF_JEQ, BPF_JNE, BPF_JGT, BPF_JGE, BPF_JLT, BPF_JLE, BPF_JSET,
@@ -155,7 +78,7 @@ START_TEST(comparisons)
 		bool is32 = i & 1;
 		uint64_t x, y;
 		struct gt_scalar a = random_set(&x), b = random_set(&y);
-		bool truth = relation(op, is32, x, y);
+		bool truth = vm_compare(op, is32, x, y);
 		int outcome = gt_scalar_compare(op, is32, &a, &b);
 
 		decided += outcome >= 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/verify/ranges.h"
+#include "tests/verify/vm-alu.h"
 
 #define OBJECTS_MAX 60000u
 #define STACK_BYTES 512
@@ -27,36 +28,6 @@ struct frame {
 	struct vm_value reg[11];
 	unsigned depth;
 };
-
-uint64_t vm_random(uint64_t *seed)
-{
-	uint64_t x = *seed += 0x9e3779b97f4a7c15ull;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
-
-uint64_t vm_interesting(uint64_t *seed)
-{
-	static const uint64_t corners[] = {
-		0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 63, 64, 255, 256, 4095, 4096, 0x7fffffff, 0x80000000,
-		0xffffffff, 0x100000000, INT64_MAX, (uint64_t)INT64_MIN, UINT64_MAX, UINT64_MAX - 1,
-		0xffffffff80000000, 0xffffffff00000000,
-	};
-	uint64_t r = vm_random(seed);
-
-	switch (r % 4) {
-	case 0:
-		return corners[(r >> 8) % (sizeof(corners) / sizeof(corners[0]))];
-	case 1:
-		return (r >> 8) % 40;
-	case 2:
-		return vm_random(seed) >> (r >> 8) % 64;
-	default:
-		return vm_random(seed);
-	}
-}
 
 static int fault(struct vm *vm, const char *format, ...)
 {
@@ -240,77 +211,6 @@ static int store(struct vm *vm, struct vm_value address, int64_t offset, unsigne
 
 /* ---- arithmetic ---- */
 
-static uint64_t divide64(uint64_t a, uint64_t b, bool is_signed)
-{
-	if (b == 0)
-		return 0;
-	if (!is_signed)
-		return a / b;
-	return b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b);
-}
-
-static uint64_t modulo64(uint64_t a, uint64_t b, bool is_signed)
-{
-	if (b == 0)
-		return a;
-	if (!is_signed)
-		return a % b;
-	return b == UINT64_MAX ? 0 : (uint64_t)((int64_t)a % (int64_t)b);
-}
-
-static uint64_t arithmetic(unsigned op, bool is32, bool is_signed, uint64_t a, uint64_t b)
-{
-	unsigned count = (unsigned)(b & (is32 ? 31 : 63));
-
-	if (is32) {
-		a = is_signed ? (uint64_t)(int64_t)(int32_t)a : (uint32_t)a;
-		b = is_signed ? (uint64_t)(int64_t)(int32_t)b : (uint32_t)b;
-	}
-	switch (op) {
-	case BPF_ADD:
-		return a + b;
-	case BPF_SUB:
-		return a - b;
-	case BPF_MUL:
-		return a * b;
-	case BPF_DIV:
-		return divide64(a, b, is_signed);
-	case BPF_MOD:
-		return modulo64(a, b, is_signed);
-	case BPF_OR:
-		return a | b;
-	case BPF_AND:
-		return a & b;
-	case BPF_XOR:
-		return a ^ b;
-	case BPF_LSH:
-		return a << count;
-	case BPF_RSH:
-		return a >> count;
-	case BPF_ARSH:
-		return is32 ? (uint64_t)(int64_t)((int32_t)a >> count) : (uint64_t)((int64_t)a >> count);
-	case BPF_NEG:
-		return -a;
-	default:
-		return b;
-	}
-}
-
-static uint64_t sign_extend(uint64_t value, unsigned bits)
-{
-	return (uint64_t)((int64_t)(value << (64 - bits)) >> (64 - bits));
-}
-
-static uint64_t swap(const struct bpf_insn *insn, uint64_t a)
-{
-	uint64_t cut = insn->imm == 64 ? a : a & ((UINT64_C(1) << insn->imm) - 1);
-
-	if (BPF_CLASS(insn->code) == BPF_ALU && BPF_SRC(insn->code) == BPF_TO_LE)
-		return cut;
-	return insn->imm == 16 ? __builtin_bswap16((uint16_t)a) :
-	       insn->imm == 32 ? __builtin_bswap32((uint32_t)a) : __builtin_bswap64(a);
-}
-
 static int pointer_arithmetic(struct vm *vm, const struct bpf_insn *insn, struct vm_value *dst, struct vm_value src)
 {
 	unsigned op = BPF_OP(insn->code);
@@ -346,7 +246,7 @@ static int alu(struct vm *vm, struct frame *f, const struct bpf_insn *insn)
 	if (op == BPF_MOV) {
 		if (src.is_pointer && (is32 || insn->off))
 			return fault(vm, "part of a pointer is copied");
-		result = insn->off ? sign_extend(src.number, (unsigned)insn->off) : src.number;
+		result = insn->off ? vm_sign_extend(src.number, (unsigned)insn->off) : src.number;
 		*dst = src;
 		dst->number = is32 ? (uint32_t)result : result;
 		return VM_DONE;
@@ -355,39 +255,11 @@ static int alu(struct vm *vm, struct frame *f, const struct bpf_insn *insn)
 		return op == BPF_NEG || op == BPF_END ? fault(vm, "arithmetic on a pointer") :
 							pointer_arithmetic(vm, insn, dst, src);
 	if (op == BPF_END)
-		result = swap(insn, dst->number);
+		result = vm_swap(insn, dst->number);
 	else
-		result = arithmetic(op, is32, insn->off == 1, dst->number, src.number);
+		result = vm_arithmetic(op, is32, insn->off == 1, dst->number, src.number);
 	*dst = number(is32 && op != BPF_END ? (uint32_t)result : result);
 	return VM_DONE;
-}
-
-static bool holds(unsigned op, uint64_t a, uint64_t b, int64_t sa, int64_t sb)
-{
-	switch (op) {
-	case BPF_JEQ:
-		return a == b;
-	case BPF_JNE:
-		return a != b;
-	case BPF_JGT:
-		return a > b;
-	case BPF_JGE:
-		return a >= b;
-	case BPF_JLT:
-		return a < b;
-	case BPF_JLE:
-		return a <= b;
-	case BPF_JSET:
-		return a & b;
-	case BPF_JSGT:
-		return sa > sb;
-	case BPF_JSGE:
-		return sa >= sb;
-	case BPF_JSLT:
-		return sa < sb;
-	default:
-		return sa <= sb;
-	}
 }
 
 static int condition(struct vm *vm, struct frame *f, const struct bpf_insn *insn, bool *ret_taken)
@@ -410,10 +282,7 @@ static int condition(struct vm *vm, struct frame *f, const struct bpf_insn *insn
 	}
 	if (a.is_pointer && (is32 || a.object != b.object))
 		return fault(vm, "two objects' pointers are compared");
-	if (is32)
-		*ret_taken = holds(op, (uint32_t)a.number, (uint32_t)b.number, (int32_t)a.number, (int32_t)b.number);
-	else
-		*ret_taken = holds(op, a.number, b.number, (int64_t)a.number, (int64_t)b.number);
+	*ret_taken = vm_compare(op, is32, a.number, b.number);
 	return VM_DONE;
 }
 
@@ -810,7 +679,7 @@ static int memory(struct vm *vm, struct frame *f, const struct bpf_insn *insn)
 	if (end)
 		return end;
 	if (BPF_MODE(insn->code) == 0x80)
-		value.number = sign_extend(value.number, bytes * 8);
+		value.number = vm_sign_extend(value.number, bytes * 8);
 	f->reg[insn->dst_reg] = value;
 	return VM_DONE;
 }

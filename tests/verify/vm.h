@@ -12,6 +12,7 @@
 
 #include "lib/object/prog.h"
 #include "lib/verify/verify.h"
+#include "tests/verify/random.h"
 
 struct gt_range_log;
 
@@ -47,9 +48,5 @@ struct vm {
 };
 
 enum vm_end vm_run(struct vm *vm);
-
-/* A number, often one of those where mistakes are made. */
-uint64_t vm_random(uint64_t *seed);
-uint64_t vm_interesting(uint64_t *seed);
 
 #endif
