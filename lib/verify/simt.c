@@ -30,6 +30,7 @@ struct simt {
 	uint8_t *queued;
 	uint8_t *parts;		/* the branch is known to part the threads */
 	unsigned work_count;
+	uint8_t no_memory;
 };
 
 static void queue(struct simt *s, unsigned at)
@@ -125,10 +126,8 @@ static void divide_after(struct simt *s, unsigned at, uint32_t meet)
 	uint32_t *stack = malloc(sizeof(*stack) * (s->v->prog->insn_count + 2));
 	uint8_t *seen = calloc(s->v->prog->insn_count, 1);
 
-	/* Without memory everything counts as divided: at worst a helper is refused. */
 	if (!stack || !seen) {
-		for (unsigned i = 0; i < s->v->prog->insn_count; i++)
-			divide(s, i);
+		s->no_memory = 1;
 		count = 0;
 	}
 	for (unsigned i = 0; i < count; i++)
@@ -304,7 +303,7 @@ static int settle(struct simt *s)
 
 	divide_after_countdowns(s);
 	queue_all(s);
-	while (s->work_count) {
+	while (s->work_count && !s->no_memory) {
 		unsigned at = s->work[--s->work_count], next[2];
 		uint16_t differs;
 
@@ -316,7 +315,7 @@ static int settle(struct simt *s)
 		for (unsigned i = gt_flow_next(s->v, at, next); i > 0; i--)
 			flow_to(s, next[i - 1], differs);
 	}
-	return 0;
+	return s->no_memory ? -ENOMEM : 0;
 }
 
 static bool is_warp_call(const struct gt_verifier *v, unsigned at)
