@@ -11,7 +11,6 @@
  * and kernel that begins with PASS or FAIL, then a summary.  Exit status: 0 all
  * passed, 1 not, 77 no GPU or nothing to compile with.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
