@@ -591,16 +591,18 @@ END_TEST
 
 START_TEST(long_probes_are_called_where_there_are_many_places)
 {
-	char text[4096], *out;
-	unsigned instructions, i;
+	static const unsigned lengths[] = { 20, 24, 25, 60, 192, 193, 220 };
+	char text[8192], *out;
+	unsigned instructions, i, length;
 
-	for (instructions = 20; instructions <= 60; instructions += 10) {
+	for (length = 0; length < sizeof(lengths) / sizeof(lengths[0]); length++) {
+		instructions = lengths[length];
 		strcpy(text, ".func probe" PARAMS("p") " { .reg .b32 %r;");
 		for (i = 1; i < instructions; i++)
 			strcat(text, " mov.b32 %r, 1;");
 		strcat(text, " ret; }");
 		out = weave_probe(text, GT_POINT_EXIT, KERNEL("ret;"));
-		ck_assert_uint_eq(count_of(out, "call probe,"), instructions > 48);
+		ck_assert_uint_eq(count_of(out, "call probe,"), instructions > 192);
 		free(out);
 		out = weave_probe(text, GT_POINT_STORE, KERNEL("st.u32 [%rd1], 1; ret;"));
 		ck_assert_uint_eq(count_of(out, "call probe,"), instructions > 24);
