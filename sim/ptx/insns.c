@@ -129,13 +129,14 @@ static const struct insn_def defs[] = {
 	{ "vset4", lower_video, VIDEO_MODS, VIDEO_SET },
 	{ "vsub2", lower_video, VIDEO_MODS, VIDEO_SUB },
 	{ "vsub4", lower_video, VIDEO_MODS, VIDEO_SUB },
+	{ "wmma", lower_wmma, OWN_MODS, 0 },
 	{ "xor", lower_logic, M(TYPE), 2 },
 };
 
 static const char *const others[] = {
 	"clusterlaunchcontrol", "createpolicy", "istypep", "multimem", "setmaxnreg", "st_bulk",
 	"suld", "suq", "sured", "sust", "tcgen05", "tensormap", "tex", "tld4", "txq", "vabsdiff",
-	"vadd", "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "vsub", "wgmma", "wmma",
+	"vadd", "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "vsub", "wgmma",
 };
 
 static int by_name(const void *key, const void *element)

@@ -4,7 +4,7 @@
 #include "matrix.h"
 
 /* All lanes have to be there; groups that came apart meet first. */
-static void emit_meeting(struct lower *l)
+void lower_meeting(struct lower *l)
 {
 	struct op *op = emit(l, op_sync);
 
@@ -52,7 +52,7 @@ void lower_ldmatrix(struct lower *l, const struct insn_def *def)
 	if (l->mods.value[MOD_SHAPE] != SHAPE_M8N8 || !count || only_type(l) != T_B16 ||
 	    (has(l, MOD_SPACE) && space != SPACE_SHARED))
 		ptx_unsupported(l->ctx, l->insn->line, "'%.60s' of this shape", l->insn->op.text);
-	emit_meeting(l);
+	lower_meeting(l);
 	slots = registers(l, value, count, T_B32, !def->data);
 	base = address(l, addr, &space, &offset, &flags);
 	op = emit(l, def->data ? op_stmatrix : op_ldmatrix);
@@ -75,7 +75,7 @@ void lower_movmatrix(struct lower *l, const struct insn_def *def)
 	want_operands(l, 2, 2);
 	if (l->mods.value[MOD_SHAPE] != SHAPE_M8N8 || !has(l, MOD_TRANS) || only_type(l) != T_B16)
 		ptx_syntax(l->ctx, l->insn->line, "malformed movmatrix");
-	emit_meeting(l);
+	lower_meeting(l);
 	a = source(l, &l->insn->operands[1], T_B32);
 	d = dest(l, &l->insn->operands[0], T_B32);
 	op = emit(l, op_movmatrix);
@@ -140,7 +140,7 @@ void lower_mma(struct lower *l, const struct insn_def *def)
 	if (l->mods.type_count != 4 || !has(l, MOD_ROW) || !has(l, MOD_COL) ||
 	    !mma_fits(m, types[1], types[2], types[3]))
 		ptx_unsupported(l->ctx, l->insn->line, "mma of this shape or these types");
-	emit_meeting(l);
+	lower_meeting(l);
 	count_d = m->type_d == T_F16 ? 2 : 4;
 	type_d = m->type_d == T_F16 ? T_B32 : m->type_d;
 	m->a = registers(l, &opds[1], 2 * (m->depth / (4 * m->packed)), T_B32, 0);

@@ -168,7 +168,8 @@ static void lower_insn(struct lower *l, const struct ptx_insn *insn)
 					insn->op.text);
 		ptx_syntax(l->ctx, insn->line, "unknown instruction '%.100s'", insn->op.text);
 	}
-	mods_parse(l, def->allowed);
+	if (def->allowed != OWN_MODS)
+		mods_parse(l, def->allowed);
 	def->lower(l, def);
 	l->insn = NULL;
 }

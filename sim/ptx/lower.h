@@ -18,6 +18,7 @@ enum mod {
 	MOD_GRID, MOD_COUNT,
 };
 #define M(name) (1ull << MOD_##name)
+#define OWN_MODS UINT64_MAX
 
 enum sem { SEM_NONE, SEM_WEAK, SEM_VOLATILE, SEM_RELAXED, SEM_ACQUIRE, SEM_RELEASE, SEM_ACQ_REL,
 	   SEM_SC, SEM_MMIO };
@@ -34,7 +35,7 @@ struct lower;
 struct insn_def {
 	const char *name;
 	void (*lower)(struct lower *l, const struct insn_def *def);
-	uint64_t allowed;	/* bits M(...) */
+	uint64_t allowed;	/* bits M(...); OWN_MODS: the lowering reads them itself */
 	int data;
 };
 
@@ -148,6 +149,8 @@ void lower_mapa(struct lower *l, const struct insn_def *def);
 void lower_getctarank(struct lower *l, const struct insn_def *def);
 void lower_ldmatrix(struct lower *l, const struct insn_def *def);
 void lower_movmatrix(struct lower *l, const struct insn_def *def);
+void lower_meeting(struct lower *l);
+void lower_wmma(struct lower *l, const struct insn_def *def);
 void lower_mma(struct lower *l, const struct insn_def *def);
 void lower_lop3(struct lower *l, const struct insn_def *def);
 void lower_shf(struct lower *l, const struct insn_def *def);

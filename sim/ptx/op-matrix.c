@@ -11,7 +11,7 @@
 #include "matrix.h"
 #include "memory.h"
 
-static int whole(struct warp *w, const struct op *op, uint32_t mask)
+int matrix_whole(struct warp *w, const struct op *op, uint32_t mask)
 {
 	if (mask == FULL)
 		return 1;
@@ -34,7 +34,7 @@ int op_ldmatrix(struct warp *w, const struct op *op, uint32_t mask)
 	uint16_t rows[8][8];
 	unsigned m, r;
 
-	if (!whole(w, op, mask))
+	if (!matrix_whole(w, op, mask))
 		return OP_FAULT;
 	for (m = 0; m < op->count; m++) {
 		uint32_t *d = slot(w, slots[m]);
@@ -62,7 +62,7 @@ int op_stmatrix(struct warp *w, const struct op *op, uint32_t mask)
 	uint16_t rows[8][8];
 	unsigned m, r;
 
-	if (!whole(w, op, mask))
+	if (!matrix_whole(w, op, mask))
 		return OP_FAULT;
 	for (m = 0; m < op->count; m++) {
 		const uint32_t *s = slot(w, slots[m]);
@@ -90,7 +90,7 @@ int op_movmatrix(struct warp *w, const struct op *op, uint32_t mask)
 	uint32_t *d = slot(w, op->dst);
 	uint16_t rows[8][8];
 
-	if (!whole(w, op, mask))
+	if (!matrix_whole(w, op, mask))
 		return OP_FAULT;
 	FOR_LANES(mask, i,
 		rows[i / 4][2 * (i % 4)] = (uint16_t)a[i];
@@ -100,15 +100,23 @@ int op_movmatrix(struct warp *w, const struct op *op, uint32_t mask)
 	return OP_NEXT;
 }
 
-static double element(uint32_t word, unsigned e, enum ptx_type type)
+double matrix_value(uint32_t bits, enum ptx_type type)
 {
 	switch (type) {
-	case T_F16: return small_to_f64((uint16_t)(word >> 16 * e), &format_f16);
-	case T_BF16: return small_to_f64((uint16_t)(word >> 16 * e), &format_bf16);
-	case T_S8: return (int8_t)(word >> 8 * e);
-	case T_U8: return (uint8_t)(word >> 8 * e);
-	default: return (double)f32_of(word & 0xffffe000);	/* tf32 */
+	case T_F16: return small_to_f64((uint16_t)bits, &format_f16);
+	case T_BF16: return small_to_f64((uint16_t)bits, &format_bf16);
+	case T_S8: return (int8_t)bits;
+	case T_U8: return (uint8_t)bits;
+	case T_S32: return (int32_t)bits;
+	case T_TF32: return (double)f32_of(bits & 0xffffe000);
+	default: return (double)f32_of(bits);
 	}
+}
+
+/* Element e of those packed into a register. */
+static double element(uint32_t word, unsigned e, const struct mma *m, enum ptx_type type)
+{
+	return matrix_value(word >> 32 / m->packed * e, type);
 }
 
 static void read_a(struct warp *w, const struct mma *m, double a[16][32])
@@ -121,7 +129,7 @@ static void read_a(struct warp *w, const struct mma *m, double a[16][32])
 		for (unsigned i = 0; i < LANES; i++)
 			for (e = 0; e < m->packed; e++)
 				a[i / 4 + 8 * (r & 1)][(r / 2 * 4 + i % 4) * m->packed + e] =
-					element(s[i], e, m->type_a);
+					element(s[i], e, m, m->type_a);
 	}
 }
 
@@ -134,7 +142,7 @@ static void read_b(struct warp *w, const struct mma *m, double b[32][8])
 
 		for (unsigned i = 0; i < LANES; i++)
 			for (e = 0; e < m->packed; e++)
-				b[(r * 4 + i % 4) * m->packed + e][i / 4] = element(s[i], e, m->type_b);
+				b[(r * 4 + i % 4) * m->packed + e][i / 4] = element(s[i], e, m, m->type_b);
 	}
 }
 
@@ -177,7 +185,7 @@ int op_mma(struct warp *w, const struct op *op, uint32_t mask)
 	double a[16][32], b[32][8], sums[LANES][4];
 	unsigned e, k;
 
-	if (!whole(w, op, mask))
+	if (!matrix_whole(w, op, mask))
 		return OP_FAULT;
 	read_a(w, m, a);
 	read_b(w, m, b);

@@ -86,6 +86,7 @@ enum { MBAR_DROP = 1, MBAR_EXPECT = 2, MBAR_PARITY = 1, MBAR_COMPLETE = 1 };
 
 /* op-matrix.c */
 op_fn op_ldmatrix, op_stmatrix, op_movmatrix, op_mma;
+op_fn op_wmma_load, op_wmma_store, op_wmma_mma;
 
 /* builtin.c: functions that the device runtime provides */
 int (*builtin_find(const char *name))(struct warp *w, const struct op *op,

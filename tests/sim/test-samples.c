@@ -724,6 +724,30 @@ START_TEST(test_tensor_int)
 }
 END_TEST
 
+START_TEST(test_tensor_wmma)
+{
+	uint16_t *a = test_alloc(&device, 512), *b = test_alloc(&device, 512);
+	float *c = test_alloc(&device, 1024);
+	struct { void *a, *b; float *c; } p = { a, b, c };
+	int i, j, k;
+
+	load("tensor");
+	for (i = 0; i < 256; i++) {
+		a[i] = to_half((float)(i * 7 % 23 - 11));
+		b[i] = to_half((float)(i * 5 % 19 - 9));
+	}
+	run("tensor_wmma", 1, 32, 0, &p);
+	for (i = 0; i < 16; i++)
+		for (j = 0; j < 16; j++) {
+			int sum = 0;
+
+			for (k = 0; k < 16; k++)
+				sum += ((i * 16 + k) * 7 % 23 - 11) * ((j * 16 + k) * 5 % 19 - 9);
+			ck_assert_float_eq(c[i * 16 + j], (float)((2 + sum) * 2 + sum));
+		}
+}
+END_TEST
+
 START_TEST(test_llvm)
 {
 	int n = 100, i, k;
@@ -752,7 +776,8 @@ int main(void)
 		test_sort_block, test_sort_each, test_stencil, test_half_axpy, test_half_convert,
 		test_half_sum, test_warp, test_grid_sync, test_grid_sync_alone, test_tiles, test_printf,
 		test_assert, test_heap, test_math_double, test_math_float, test_math_int, test_objects,
-		test_cluster, test_cluster_misfit, test_bulk_copy, test_tensor_half, test_tensor_int, test_llvm,
+		test_cluster, test_cluster_misfit, test_bulk_copy, test_tensor_half, test_tensor_int, test_tensor_wmma,
+		test_llvm,
 	};
 	Suite *suite = suite_create("sim-samples");
 	TCase *tcase = tcase_create("samples");

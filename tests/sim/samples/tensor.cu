@@ -40,3 +40,23 @@ extern "C" __global__ void tensor_int(const unsigned *a, const unsigned *b, int 
 	for (int e = 0; e < 4; e++)
 		c[(g + e / 2 * 8) * 8 + t * 2 + e % 2] = d[e];
 }
+
+// The same by the wmma interface, whose fragments are changed in between.
+#include <mma.h>
+
+extern "C" __global__ void tensor_wmma(const __half *a, const __half *b, float *c)
+{
+	using namespace nvcuda::wmma;
+	fragment<matrix_a, 16, 16, 16, __half, row_major> fa;
+	fragment<matrix_b, 16, 16, 16, __half, col_major> fb;
+	fragment<accumulator, 16, 16, 16, float> fc;
+
+	fill_fragment(fc, 2.0f);
+	load_matrix_sync(fa, a, 16);
+	load_matrix_sync(fb, b, 16);
+	mma_sync(fc, fa, fb, fc);
+	for (int i = 0; i < fc.num_elements; i++)
+		fc.x[i] *= 2;
+	mma_sync(fc, fa, fb, fc);
+	store_matrix_sync(c, fc, 16, mem_row_major);
+}
