@@ -6,9 +6,11 @@
  * lost in the ring.
  */
 #include <errno.h>
+#include <gputrace/object.h>
 #include <stdlib.h>
 
 #include "lib/compile/ir.h"
+#include "lib/compile/runtime/runtime.h"
 #include "lib/wire/wire.h"
 
 /* The arguments every function of the runtime takes for a ring. */
@@ -22,7 +24,15 @@ static void ring_arguments(struct gt_ir *ir, int map, LLVMValueRef args[4])
 	args[3] = gt_ir_symbol(ir, map, GT_SYMBOL_SIZE);
 }
 
-static LLVMValueRef output(struct gt_ir *ir, int map, LLVMValueRef data, LLVMValueRef size, bool uniform)
+/* Programs that run once per warp or block have no neighbours. */
+static enum gt_company company_of(const struct gt_ir *ir, bool constant_size)
+{
+	if (!constant_size)
+		return GT_COMPANY_ANY;
+	return ir->prog->granularity == GPUTRACE_PER_THREAD ? GT_COMPANY_ALIKE : GT_COMPANY_NONE;
+}
+
+static LLVMValueRef output(struct gt_ir *ir, int map, LLVMValueRef data, LLVMValueRef size, bool constant_size)
 {
 	LLVMValueRef args[9];
 
@@ -31,7 +41,7 @@ static LLVMValueRef output(struct gt_ir *ir, int map, LLVMValueRef data, LLVMVal
 	args[5] = LLVMBuildTrunc(ir->builder, gt_ir_symbol(ir, map, GT_SYMBOL_SOURCE), ir->i32, "");
 	args[6] = data;
 	args[7] = size;
-	args[8] = gt_ir_i32(ir, uniform);
+	args[8] = gt_ir_i32(ir, company_of(ir, constant_size));
 	return gt_ir_runtime(ir, "gt_rt_ring_output", args, 9);
 }
 

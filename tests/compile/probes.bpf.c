@@ -214,6 +214,14 @@ int output(struct gputrace_gpu_ctx *ctx)
 	return bpf_ringbuf_output(&ring, &record, RECORD_BYTES, 0);
 }
 
+SEC("cuda.warp/entry:*")
+int output_per_warp(struct gputrace_gpu_ctx *ctx)
+{
+	struct record record = { .number = ctx->thread[0] / 32, .check = 1, .tail = 0x5a };
+
+	return bpf_ringbuf_output(&ring, &record, RECORD_BYTES, 0);
+}
+
 /* Records of different lengths from neighbouring threads. */
 SEC("cuda/entry:*")
 int output_lengths(struct gputrace_gpu_ctx *ctx)

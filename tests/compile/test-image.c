@@ -122,6 +122,12 @@ START_TEST(ring_numbers)
 	ck_assert_ptr_nonnull(strstr(text, "384"));
 	ck_assert_uint_eq(occurrences(text, "fence.acq_rel.sys"), 1);
 	ck_assert_uint_eq(occurrences(text, "st.relaxed.sys.global.u64"), 1);
+	ck_assert_uint_eq(occurrences(text, "activemask"), 1);
+	free(text);
+	/* once per warp: there is nobody to share with */
+	text = link_probe(object, "output_per_warp", 0);
+	ck_assert_uint_eq(occurrences(text, "activemask"), 0);
+	ck_assert_uint_eq(occurrences(text, "shfl"), 0);
 	free(text);
 	gputrace_object_unref(object);
 }

@@ -274,11 +274,11 @@ static INLINE int take_room(const struct ring *ring, u64 bytes, u64 *ret_positio
 
 #ifdef __NVPTX__
 /* Bytes of the lanes below this one, and of all, when each active lane wants its `bytes`. */
-static INLINE void share_out(u32 mask, u32 lane, u32 bytes, u32 uniform, u32 *ret_before, u32 *ret_all)
+static INLINE void share_out(u32 mask, u32 lane, u32 bytes, u32 company, u32 *ret_before, u32 *ret_all)
 {
 	u32 before = 0, all = 0, left, other, size;
 
-	if (uniform) {
+	if (company == GT_COMPANY_ALIKE) {
 		*ret_before = bytes * (u32)__builtin_popcount(mask & lanes_below(lane));
 		*ret_all = bytes * (u32)__builtin_popcount(mask);
 		return;
@@ -298,13 +298,17 @@ static INLINE void share_out(u32 mask, u32 lane, u32 bytes, u32 uniform, u32 *re
  * The lanes that are active together take room as one, by their lowest lane, and
  * each for itself if there is none for all.
  */
-static INLINE int take_position(const struct ring *ring, u32 bytes, u32 uniform, u64 *ret_position)
+static INLINE int take_position(const struct ring *ring, u32 bytes, u32 company, u64 *ret_position)
 {
-	u32 mask = active_mask(), lane = lane_id(), leader = (u32)__builtin_ctz(mask);
-	u32 before, all, ok = 0;
+	u32 mask, lane, leader, before, all, ok = 0;
 	u64 position = 0;
 
-	share_out(mask, lane, bytes, uniform, &before, &all);
+	if (company == GT_COMPANY_NONE)
+		return take_room(ring, bytes, ret_position);
+	mask = active_mask();
+	lane = lane_id();
+	leader = (u32)__builtin_ctz(mask);
+	share_out(mask, lane, bytes, company, &before, &all);
 	if (lane == leader)
 		ok = (u32)take_room(ring, all, &position);
 	ok = shuffle(mask, ok, leader);
@@ -315,9 +319,9 @@ static INLINE int take_position(const struct ring *ring, u32 bytes, u32 uniform,
 	return take_room(ring, bytes, ret_position);
 }
 #else
-static INLINE int take_position(const struct ring *ring, u32 bytes, u32 uniform, u64 *ret_position)
+static INLINE int take_position(const struct ring *ring, u32 bytes, u32 company, u64 *ret_position)
 {
-	(void)uniform;
+	(void)company;
 	return take_room(ring, bytes, ret_position);
 }
 #endif
@@ -345,11 +349,11 @@ static INLINE u64 payload_word(const u8 *payload, u32 size, u32 at)
  * Known and small: one store after another, so that what is stored need not be in
  * memory before.
  */
-static INLINE void put_payload(const struct ring *ring, u64 position, const u8 *payload, u32 size, u32 uniform)
+static INLINE void put_payload(const struct ring *ring, u64 position, const u8 *payload, u32 size, u32 company)
 {
 	u32 at;
 
-	if (uniform && size <= UNROLLED_BYTES) {
+	if (company != GT_COMPANY_ANY && size <= UNROLLED_BYTES) {
 		UNROLL
 		for (at = 0; at < size; at += 8)
 			put_word(ring, position + at, payload_word(payload, size, at));
@@ -359,9 +363,9 @@ static INLINE void put_payload(const struct ring *ring, u64 position, const u8 *
 		put_word(ring, position + at, payload_word(payload, size, at));
 }
 
-/* uniform: size is the same in all threads.  0; -EAGAIN: no room, counted as lost; -E2BIG. */
+/* company: enum gt_company; size is a constant unless it is ANY.  0; -EAGAIN: no room, counted as lost; -E2BIG. */
 EXPORT s64 gt_rt_ring_output(u64 ctl, u64 tail, u64 data, u64 ring_size, u32 type, u32 source,
-			     const u8 *payload, u32 size, u32 uniform)
+			     const u8 *payload, u32 size, u32 company)
 {
 	struct ring ring = {
 		.ctl = (GLOBAL struct gt_ring_ctl *)ctl,
@@ -374,12 +378,12 @@ EXPORT s64 gt_rt_ring_output(u64 ctl, u64 tail, u64 data, u64 ring_size, u32 typ
 
 	if (size > GT_RECORD_MAX_PAYLOAD)
 		return -E2BIG;
-	if (!take_position(&ring, length, uniform, &position)) {
+	if (!take_position(&ring, length, company, &position)) {
 		count_gpu(&ring.ctl->lost, 1);
 		return -EAGAIN;
 	}
 	put_word(&ring, position + 8, type | (u64)(source & 0xffff) << 16 | (u64)size << 32);
-	put_payload(&ring, position + 16, payload, size, uniform);
+	put_payload(&ring, position + 16, payload, size, company);
 	fence_sys();		/* pairs with the consumer's acquire load of the first word */
 	first = (u32)((u32)(position >> 3) + 1) | (u64)length << 32;
 	store_relaxed_sys((GLOBAL u64 *)(ring.data + (position & (ring.size - 1))), first);
@@ -407,7 +411,7 @@ __attribute__((noinline)) s64 gt_rt_printk(u64 ctl, u64 tail, u64 data, u64 ring
 	for (i = 0; i < fmt_size; i++)
 		buffer.fmt[i] = fmt[i];
 	return gt_rt_ring_output(ctl, tail, data, ring_size, GT_REC_PRINTK, 0, (const u8 *)&buffer,
-				 (u32)sizeof(buffer.record) + fmt_size, 0);
+				 (u32)sizeof(buffer.record) + fmt_size, GT_COMPANY_ANY);
 }
 
 /* ---- hash tables ---- */

@@ -21,4 +21,11 @@ enum gt_special {
 	GT_SPECIAL_RANDOM,	/* 32 bits */
 };
 
+/* What is known of the threads that write a record together: gt_rt_ring_output(). */
+enum gt_company {
+	GT_COMPANY_ANY,		/* their records may differ in length */
+	GT_COMPANY_ALIKE,	/* all have the same length */
+	GT_COMPANY_NONE,	/* there are no others in the warp */
+};
+
 #endif
