@@ -249,7 +249,36 @@ static CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int c
 	      learn_kernels(kernels, count, library));
 }
 
+/* ---- what a kernel's parameters are: the hidden one is not the program's ---- */
+
+static bool is_hidden(const void *function, size_t index)
+{
+	const struct gt_kernel *kernel = gt_function_find(function);
+
+	return kernel && kernel->probed && index >= kernel->param_count;
+}
+
+static CUresult hook_cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size)
+{
+	CUresult result = gt_enter() && is_hidden(function, index) ? CUDA_ERROR_INVALID_VALUE :
+			  gt_cu.cuFuncGetParamInfo(function, index, offset, size);
+
+	gt_leave();
+	return result;
+}
+
+static CUresult hook_cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size)
+{
+	CUresult result = gt_enter() && is_hidden(kernel, index) ? CUDA_ERROR_INVALID_VALUE :
+			  gt_cu.cuKernelGetParamInfo(kernel, index, offset, size);
+
+	gt_leave();
+	return result;
+}
+
 const struct gt_hook gt_load_hooks[] = {
+	GT_HOOK(cuFuncGetParamInfo, false),
+	GT_HOOK(cuKernelGetParamInfo, false),
 	GT_HOOK(cuModuleGetFunction, true),
 	GT_HOOK(cuLibraryGetKernel, true),
 	GT_HOOK(cuKernelGetFunction, true),

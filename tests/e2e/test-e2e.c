@@ -143,6 +143,7 @@ START_TEST(other_ways_to_pass_parameters)
 	run_plain(&plain, real_device, "buffer", NULL);
 	run_target(&run, &options, "buffer", NULL);
 	assert_same_output();
+	ck_assert_ptr_nonnull(strstr(run.output, " parameters 4 0\n"));
 	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 512 + 96 + 64);
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 3);
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 3);
