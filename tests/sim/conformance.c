@@ -132,9 +132,28 @@ static int run_case(void *module, const struct test_case *test, const uint64_t *
 	return bad;
 }
 
-/* Adds up values that differ; -1 where something failed. */
+struct tally {
+	unsigned kernels, differ, missing;
+};
+
+static int compare_case(const struct test_case *test, FILE *results, const uint64_t *in,
+			const uint64_t *out, uint64_t *expected, struct tally *tally)
+{
+	switch (case_read(results, test, expected)) {
+	case 0:
+		tally->differ += case_compare(test, in, out, expected);
+		return 0;
+	case 1:
+		printf("no stored results for %s\n", test->name);
+		tally->missing++;
+		return 0;
+	default:
+		return -1;
+	}
+}
+
 static int do_case(void *module, const struct test_case *test, FILE *results, int recording,
-		   unsigned *differ)
+		   struct tally *tally)
 {
 	uint64_t *in = calloc(1, case_input_bytes(test)), *out = calloc(1, case_output_bytes(test));
 	uint64_t *expected = calloc(1, case_output_bytes(test));
@@ -142,12 +161,12 @@ static int do_case(void *module, const struct test_case *test, FILE *results, in
 
 	if (!bad && recording)
 		bad = case_write(results, test, out);
-	else if (!bad && (bad = case_read(results, test, expected)))
-		fprintf(stderr, "%s: no stored results\n", test->name);
 	else if (!bad)
-		*differ += case_compare(test, in, out, expected);
+		bad = compare_case(test, results, in, out, expected, tally);
 	if (bad)
 		fprintf(stderr, "%s: failed\n", test->name);
+	else
+		tally->kernels++;
 	free(in);
 	free(out);
 	free(expected);
@@ -163,8 +182,7 @@ static FILE *open_results(const char *directory, const char *path, int recording
 	return fopen(file, recording ? "w" : "r");
 }
 
-static int do_file(const char *directory, const char *path, int recording, unsigned *kernels,
-		   unsigned *differ)
+static int do_file(const char *directory, const char *path, int recording, struct tally *tally)
 {
 	struct case_file file;
 	FILE *results;
@@ -183,8 +201,8 @@ static int do_file(const char *directory, const char *path, int recording, unsig
 	if (load_module(&file, path, &module)) {
 		bad = -1;
 	} else {
-		for (i = 0; i < file.count && !bad; i++, ++*kernels)
-			bad = do_case(module, &file.cases[i], results, recording, differ);
+		for (i = 0; i < file.count && !bad; i++)
+			bad = do_case(module, &file.cases[i], results, recording, tally);
 		cu.module_unload(module);
 	}
 	fclose(results);
@@ -195,7 +213,7 @@ static int do_file(const char *directory, const char *path, int recording, unsig
 int main(int argc, char **argv)
 {
 	int recording = argc > 1 && !strcmp(argv[1], "record"), bad = 0, skipped = 0, i, result;
-	unsigned kernels = 0, differ = 0;
+	struct tally tally = { 0 };
 
 	if (argc < 4 || (!recording && strcmp(argv[1], "compare"))) {
 		fprintf(stderr, "usage: %s record|compare RESULTS FILE.ptx...\n", argv[0]);
@@ -206,13 +224,13 @@ int main(int argc, char **argv)
 	if (recording)
 		mkdir(argv[2], 0777);
 	for (i = 3; i < argc; i++) {
-		result = do_file(argv[2], argv[i], recording, &kernels, &differ);
+		result = do_file(argv[2], argv[i], recording, &tally);
 		skipped |= result == 77;
 		bad |= result && result != 77;
 	}
-	printf("%u kernels, %u values differ%s\n", kernels, differ,
-	       bad ? ", some files failed" : skipped ? ", some files have no stored results" : "");
-	if (bad || differ)
+	printf("%u kernels, %u values differ, %u without stored results%s\n", tally.kernels, tally.differ,
+	       tally.missing, bad ? ", some files failed" : "");
+	if (bad || tally.differ)
 		return 1;
-	return skipped ? 77 : 0;
+	return skipped || tally.missing ? 77 : 0;
 }
