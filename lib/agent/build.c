@@ -7,77 +7,15 @@
 #include <string.h>
 
 #include "lib/agent/agent.h"
+#include "lib/agent/build-parts.h"
 #include "lib/agent/compile.h"
 #include "lib/agent/image/image.h"
 #include "lib/agent/instrument/instrument.h"
 
 static uint32_t next_module = 1, next_kernel = 1;	/* under the module lock */
 
-/* Two independent 64-bit mixes; the bytes are the program's own, so chance is the only enemy. */
-static void hash_bytes(const uint8_t *bytes, size_t size, uint64_t hash[2])
-{
-	uint64_t a = 0x9e3779b97f4a7c15ull ^ size, b = 0xc2b2ae3d27d4eb4full + size;
-
-	for (size_t i = 0; i < size; i += 8) {
-		uint64_t word = 0;
-
-		memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
-		a = (a ^ word) * 0xff51afd7ed558ccdull;
-		a ^= a >> 32;
-		b = (b + word) * 0x9fb21c651e98df25ull;
-		b = b << 29 | b >> 35;
-	}
-	hash[0] = a;
-	hash[1] = b;
-}
-
-static void extract(const struct gt_image *image, struct gt_source *source)
-{
-	const struct gt_member *ptx = gt_image_choose(image, source->arch, GT_MEMBER_PTX);
-	const struct gt_member *cubin = gt_image_choose(image, source->arch, GT_MEMBER_CUBIN);
-
-	if (ptx && gt_member_extract(ptx, &source->ptx, &source->ptx_size, &source->damage))
-		source->ptx = NULL;
-	if (!source->ptx && cubin &&
-	    gt_member_extract(cubin, &source->cubin, &source->cubin_size, &source->damage))
-		source->cubin = NULL;
-}
-
-bool gt_source_open(const void *code, struct gt_source *source)
-{
-	struct gt_image image;
-
-	*source = (struct gt_source){ .arch = gt_device_arch() };
-	if (!source->arch || gt_image_open(code, &image, &source->damage))
-		return false;
-	extract(&image, source);
-	gt_image_close(&image);
-	if (source->ptx)
-		hash_bytes(source->ptx, source->ptx_size, source->hash);
-	else if (source->cubin)
-		hash_bytes(source->cubin, source->cubin_size, source->hash);
-	else
-		return false;
-	return true;
-}
-
-void gt_source_close(struct gt_source *source)
-{
-	free(source->ptx);
-	free(source->cubin);
-}
-
-/* What we tell the controller of one kernel. */
-struct report {
-	enum gt_reason reason;
-	const char *text;	/* NULL: none */
-	uint32_t links;
-	const struct gt_cubin_kernel *code;	/* what its machine code says; NULL: unknown */
-	unsigned arch;
-};
-
-static void report_kernel(const struct gt_module *module, const struct gt_kernel *kernel,
-			  const struct report *report)
+void gt_report_kernel(const struct gt_module *module, const struct gt_kernel *kernel,
+		      const struct gt_report *report)
 {
 	size_t name_size = strlen(kernel->name) + 1;
 	size_t reason_size = report->text ? strlen(report->text) + 1 : 0;
@@ -90,7 +28,7 @@ static void report_kernel(const struct gt_module *module, const struct gt_kernel
 		return;
 	record->kernel = kernel->id;
 	record->module = module->id;
-	record->route = kernel->probed ? GT_ROUTE_PTX : GT_ROUTE_NONE;
+	record->route = kernel->probed ? report->route : GT_ROUTE_NONE;
 	record->reason = report->reason;
 	record->arch = report->arch;
 	if (report->code) {
@@ -113,7 +51,17 @@ static int compare_kernels(const void *a, const void *b)
 	return strcmp(((const struct gt_kernel *)a)->name, ((const struct gt_kernel *)b)->name);
 }
 
-static struct gt_module *new_module(const struct gt_source *source, unsigned room)
+void gt_module_sort(struct gt_module *module)
+{
+	qsort(module->kernels, module->kernel_count, sizeof(*module->kernels), compare_kernels);
+}
+
+uint32_t gt_next_kernel_id(void)
+{
+	return next_kernel;
+}
+
+struct gt_module *gt_module_new(const struct gt_source *source, unsigned room)
 {
 	struct gt_module *module = calloc(1, sizeof(*module));
 
@@ -139,7 +87,7 @@ void gt_build_free(struct gt_module *module)
 	free(module);
 }
 
-static struct gt_kernel *add_kernel(struct gt_module *module, const char *name)
+struct gt_kernel *gt_module_add_kernel(struct gt_module *module, const char *name)
 {
 	struct gt_kernel *kernel = &module->kernels[module->kernel_count];
 
@@ -149,52 +97,6 @@ static struct gt_kernel *add_kernel(struct gt_module *module, const char *name)
 	kernel->id = next_kernel++;
 	module->kernel_count++;
 	return kernel;
-}
-
-/* ---- machine code only: listed, not touched ---- */
-
-struct listing {
-	struct gt_module *module;
-	unsigned count, room;
-};
-
-static int count_kernel(void *data, const struct gt_cubin_kernel *kernel)
-{
-	(void)kernel;
-	((struct listing *)data)->room++;
-	return 0;
-}
-
-static int list_kernel(void *data, const struct gt_cubin_kernel *code)
-{
-	struct listing *listing = data;
-	struct gt_kernel *kernel;
-	struct report report = {
-		.reason = GT_REASON_NO_PTX,
-		.text = "the image has machine code for this GPU but no PTX text to put programs into",
-		.code = code,
-		.arch = code->arch,
-	};
-
-	if (listing->count++ >= listing->room)
-		return 0;
-	kernel = add_kernel(listing->module, code->name);
-	if (!kernel)
-		return 1;
-	report_kernel(listing->module, kernel, &report);
-	return 0;
-}
-
-static struct gt_module *build_from_cubin(const struct gt_source *source)
-{
-	struct listing listing = { 0 };
-	const char *why;
-
-	gt_cubin_kernels(source->cubin, source->cubin_size, count_kernel, &listing, &why);
-	listing.module = new_module(source, listing.room);
-	if (listing.module)
-		gt_cubin_kernels(source->cubin, source->cubin_size, list_kernel, &listing, &why);
-	return listing.module;
 }
 
 /* ---- PTX ---- */
@@ -222,7 +124,7 @@ static bool plans_make(struct plans *plans, const struct gt_ptx *ptx)
 		struct gt_ptx_plan *plan = &plans->plans[k];
 
 		plan->probes = indices;
-		plan->kernel_id = next_kernel + k;	/* as add_kernel() will number them */
+		plan->kernel_id = next_kernel + k;	/* as gt_module_add_kernel() will number them */
 		for (unsigned i = 0; i < gt_session.probe_count; i++) {
 			if (!gt_kernel_matches(gt_session.probes[i].kernel, gt_ptx_kernel(ptx, k)->name))
 				continue;
@@ -281,8 +183,8 @@ static void report_ptx_kernels(struct gt_module *module, const struct gt_ptx *pt
 	for (unsigned k = 0; k < gt_ptx_kernel_count(ptx); k++) {
 		const struct gt_ptx_kernel *info = gt_ptx_kernel(ptx, k);
 		bool wanted = plans->plans[k].probe_count > 0;
-		struct gt_kernel *kernel = add_kernel(module, info->name);
-		struct report report = { .arch = gt_ptx_target(ptx) };
+		struct gt_kernel *kernel = gt_module_add_kernel(module, info->name);
+		struct gt_report report = { .route = GT_ROUTE_PTX, .arch = gt_ptx_target(ptx) };
 		struct lookup lookup = { .name = info->name };
 		const char *ignored;
 
@@ -303,7 +205,7 @@ static void report_ptx_kernels(struct gt_module *module, const struct gt_ptx *pt
 			report.reason = GT_REASON_NOT_ASKED;
 			report.text = "no attached program asks for it";
 		}
-		report_kernel(module, kernel, &report);
+		gt_report_kernel(module, kernel, &report);
 	}
 }
 
@@ -318,8 +220,13 @@ static void compile_replacement(struct gt_module *module, const char *text,
 	module->replacement = compiled->code;
 }
 
-static struct gt_module *build_from_ptx(const struct gt_source *source)
+/*
+ * complete: only if every kernel that programs are meant for gets them, since
+ * there is another way; else NULL, and nothing has been reported.
+ */
+static struct gt_module *build_from_ptx(struct gt_source *source, bool complete)
 {
+	const char *source_text = gt_source_ptx(source);
 	struct gt_compiled compiled = { 0 };
 	struct gt_ptx_error error = { 0 };
 	struct plans plans = { 0 };
@@ -328,18 +235,26 @@ static struct gt_module *build_from_ptx(const struct gt_source *source)
 	enum gt_reason reason = GT_REASON_NONE;
 	char why[512] = "", *text = NULL;
 
-	if (gt_ptx_parse(source->ptx, source->ptx_size, &ptx, &error)) {
-		gt_note(4, "PTX of %zu bytes left as it is: %s", source->ptx_size, error.text);
-		return new_module(source, 0);
+	if (!source_text || gt_ptx_parse(source_text, source->ptx_size, &ptx, &error)) {
+		if (complete)
+			return NULL;
+		gt_note(4, "PTX of %zu bytes left as it is: %s", source->ptx_size,
+			source_text ? error.text : source->damage);
+		return gt_module_new(source, 0);
 	}
-	module = new_module(source, gt_ptx_kernel_count(ptx));
+	module = gt_module_new(source, gt_ptx_kernel_count(ptx));
 	if (module && plans_make(&plans, ptx)) {
 		if (plans.wanted)
 			text = instrument(ptx, plans.plans, &reason, why, sizeof(why));
 		if (text)
 			compile_replacement(module, text, &compiled, &reason, why, sizeof(why));
-		report_ptx_kernels(module, ptx, &plans, compiled.code ? &compiled : NULL, reason, why);
-		qsort(module->kernels, module->kernel_count, sizeof(*module->kernels), compare_kernels);
+		if (complete && !module->replacement) {
+			gt_build_free(module);
+			module = NULL;
+		} else {
+			report_ptx_kernels(module, ptx, &plans, compiled.code ? &compiled : NULL, reason, why);
+			gt_module_sort(module);
+		}
 	}
 	free(text);
 	plans_free(&plans);
@@ -347,26 +262,48 @@ static struct gt_module *build_from_ptx(const struct gt_source *source)
 	return module;
 }
 
-struct gt_module *gt_build(const struct gt_source *source)
+/*
+ * Machine code first.  When some kernel could not take its programs that way, or
+ * has programs at other points than entry and exit, the PTX may still do.
+ */
+static struct gt_module *build_from_cubin(struct gt_source *source)
 {
-	struct gt_module *module;
+	struct gt_graft_build *graft;
+	struct gt_module *module = NULL;
 
-	if (source->ptx)
-		return build_from_ptx(source);
-	module = build_from_cubin(source);
-	if (module)
-		qsort(module->kernels, module->kernel_count, sizeof(*module->kernels), compare_kernels);
+	graft = gt_graft_build_new(source, !(gt_session.flags & GT_CONFIG_NO_GRAFT));
+	if (!graft)
+		return NULL;
+	if (source->ptx_member && !(gt_session.flags & GT_CONFIG_ONLY_GRAFT) &&
+	    gt_graft_build_complete(graft) < gt_graft_build_wanted(graft))
+		module = build_from_ptx(source, gt_graft_build_complete(graft) > 0);
+	if (!module)
+		module = gt_graft_build_finish(graft);
+	gt_graft_build_free(graft);
 	return module;
+}
+
+struct gt_module *gt_build(struct gt_source *source)
+{
+	bool by_ptx = source->ptx_member && gt_session.flags & GT_CONFIG_NO_GRAFT;
+
+	if (!by_ptx && gt_source_cubin(source))
+		return build_from_cubin(source);
+	if (gt_session.flags & GT_CONFIG_ONLY_GRAFT) {
+		gt_note(4, "an image without machine code for this GPU is left as it is");
+		return gt_module_new(source, 0);
+	}
+	return build_from_ptx(source, false);
 }
 
 void gt_build_refused(struct gt_module *module, CUresult why)
 {
-	struct report report = { .reason = GT_REASON_COMPILE, .arch = module->arch };
+	struct gt_report report = { .reason = GT_REASON_COMPILE, .arch = module->arch };
 	char text[128];
 
 	if (!module->replacement)
 		return;
-	snprintf(text, sizeof(text), "the driver compiled the instrumented code but would not load it (CUresult %d)",
+	snprintf(text, sizeof(text), "the driver would not load the code with programs in it (CUresult %d)",
 		 (int)why);
 	report.text = text;
 	free(module->replacement);
@@ -375,6 +312,6 @@ void gt_build_refused(struct gt_module *module, CUresult why)
 		if (!module->kernels[i].probed)
 			continue;
 		module->kernels[i].probed = false;
-		report_kernel(module, &module->kernels[i], &report);
+		gt_report_kernel(module, &module->kernels[i], &report);
 	}
 }

@@ -5,28 +5,36 @@
 
 #include <stdbool.h>
 
+#include "lib/agent/image/image.h"
 #include "lib/agent/module.h"
 
 /* The code in an image that the driver would run on this device. */
 struct gt_source {
-	uint64_t hash[2];	/* of the bytes below */
+	uint64_t hash[2];	/* of both members as they are stored */
 	unsigned arch;		/* the device's compute capability times ten */
-	void *ptx;		/* text, NUL-terminated; NULL if the image has none */
+	struct gt_image image;
+	const struct gt_member *ptx_member, *cubin_member;	/* NULL: the image has none that fits */
+	void *ptx;		/* unpacked by gt_source_ptx(): text, NUL-terminated */
 	size_t ptx_size;
-	void *cubin;		/* machine code; NULL if none fits */
+	void *cubin;		/* unpacked by gt_source_cubin() */
 	size_t cubin_size;
-	const char *damage;	/* why neither could be read, if something was wrong */
+	const char *damage;	/* why a member could not be unpacked */
 };
 
+/* False: nothing in it is for this device.  The image must stay in place until gt_source_close(). */
 bool gt_source_open(const void *code, struct gt_source *ret_source);
 void gt_source_close(struct gt_source *source);
 
+/* NULL: there is none, or it cannot be unpacked. */
+const char *gt_source_ptx(struct gt_source *source);
+const void *gt_source_cubin(struct gt_source *source);
+
 /*
- * Instrument, compile and check; report every kernel.  Always a module unless
+ * Graft or instrument, compile and check; report every kernel.  Always a module unless
  * memory is short: one without replacement when there is nothing to probe or
  * something went wrong.
  */
-struct gt_module *gt_build(const struct gt_source *source);
+struct gt_module *gt_build(struct gt_source *source);
 void gt_build_free(struct gt_module *module);
 
 /* The driver would not load the replacement. */

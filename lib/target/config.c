@@ -106,6 +106,18 @@ static uint32_t timeline_link(const struct gputrace_target *target)
 	return UINT32_MAX;
 }
 
+/* For tests and for whoever has to find out which of the two ways is at fault. */
+static uint32_t route_flags(void)
+{
+	const char *route = getenv("GPUTRACE_ROUTE");
+
+	if (route && !strcmp(route, "ptx"))
+		return GT_CONFIG_NO_GRAFT;
+	if (route && !strcmp(route, "graft"))
+		return GT_CONFIG_ONLY_GRAFT;
+	return 0;
+}
+
 int gt_config_make(const struct gputrace_target *target)
 {
 	struct gt_config_probe records[GT_PROBES_MAX];
@@ -114,7 +126,7 @@ int gt_config_make(const struct gputrace_target *target)
 		.magic = GT_WIRE_MAGIC,
 		.version = GT_WIRE_VERSION,
 		.timeline = timeline_link(target),
-		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0),
+		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0) | route_flags(),
 		.shared_count = target->shared_count,
 	};
 	struct text ptx, strings;

@@ -57,6 +57,8 @@ struct gt_config {
 };
 #define GT_CONFIG_LIST 1u	/* report every kernel of every image, also when nothing is attached */
 #define GT_CONFIG_STAMP 2u	/* send clock records from the start */
+#define GT_CONFIG_NO_GRAFT 4u	/* programs go into PTX alone */
+#define GT_CONFIG_ONLY_GRAFT 8u	/* programs go onto machine code alone, on any architecture */
 
 struct gt_config_probe {
 	uint32_t point, granularity, link, flags;

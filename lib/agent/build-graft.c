@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The attached programs on machine code: which stubs, which kernels, what became of it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/build-parts.h"
+#include "lib/agent/compile.h"
+#include "lib/agent/graft/graft.h"
+
+/* ---- stubs: compiled once for each device architecture and set of probes ---- */
+
+struct cached_stub {
+	struct cached_stub *next;
+	unsigned arch;
+	uint32_t point;
+	uint64_t probes;		/* bit mask of their indices, which are in attach order */
+	struct gt_graft_stub *stub;	/* NULL: cannot be made */
+	enum gt_reason reason;
+	char why[256];
+};
+
+static struct cached_stub *stubs;	/* under the module lock */
+
+static void make_stub(struct cached_stub *cached)
+{
+	unsigned which[GT_PROBES_MAX], count = 0;
+	struct gt_compiled compiled = { 0 };
+	char *text = NULL;
+	int r;
+
+	for (unsigned i = 0; i < gt_session.probe_count; i++)
+		if (cached->probes >> i & 1)
+			which[count++] = i;
+	cached->reason = GT_REASON_UNSUPPORTED;
+	r = gt_graft_stub_text(gt_session.text, gt_session.probes, gt_session.probe_count, which, count,
+			       cached->point, &text, cached->why);
+	if (!r && !gt_compile(text, &compiled, cached->why, sizeof(cached->why)))
+		cached->reason = GT_REASON_COMPILE;
+	else if (!r)
+		gt_graft_stub_open(compiled.code, compiled.size, cached->point, &cached->stub, cached->why);
+	free(text);
+	free(compiled.code);
+}
+
+/* NULL: out of memory. */
+static const struct cached_stub *get_stub(unsigned arch, uint32_t point, uint64_t probes)
+{
+	struct cached_stub *cached;
+
+	for (cached = stubs; cached; cached = cached->next)
+		if (cached->arch == arch && cached->point == point && cached->probes == probes)
+			return cached;
+	cached = calloc(1, sizeof(*cached));
+	if (!cached)
+		return NULL;
+	*cached = (struct cached_stub){ .next = stubs, .arch = arch, .point = point, .probes = probes };
+	make_stub(cached);
+	stubs = cached;
+	return cached;
+}
+
+/* ---- plans ---- */
+
+struct kernel_plan {
+	struct gt_cubin_kernel code;	/* name owned */
+	uint64_t entry, exit;		/* probes to graft */
+	uint32_t links;			/* of which these are */
+	bool wanted, left_out;		/* some program asks for it; some of them cannot be grafted at all */
+	/* What became of it. */
+	bool done;
+	uint32_t param_count, hidden_offset;
+	enum gt_reason reason;
+	char why[256];
+};
+
+struct gt_graft_build {
+	struct gt_source *source;
+	bool programs;			/* else only listed */
+	struct kernel_plan *kernels;
+	unsigned count, room;
+	unsigned wanted, complete;
+	void *image;
+	size_t image_size;
+};
+
+static bool is_end(const struct gt_probe *probe)
+{
+	return probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT;
+}
+
+/* A program with probes at other points as well is left out as a whole: half of it would tell lies. */
+static void plan_kernel(struct kernel_plan *plan)
+{
+	uint64_t matching = 0;
+	uint32_t impossible = 0;
+
+	for (unsigned i = 0; i < gt_session.probe_count; i++) {
+		const struct gt_probe *probe = &gt_session.probes[i];
+
+		if (!gt_kernel_matches(probe->kernel, plan->code.name))
+			continue;
+		matching |= 1ull << i;
+		if (!is_end(probe))
+			impossible |= 1u << probe->link;
+	}
+	plan->wanted = matching;
+	plan->left_out = impossible;
+	for (unsigned i = 0; i < gt_session.probe_count; i++) {
+		const struct gt_probe *probe = &gt_session.probes[i];
+
+		if (!(matching >> i & 1) || impossible >> probe->link & 1)
+			continue;
+		plan->links |= 1u << probe->link;
+		if (probe->point == GT_POINT_ENTRY)
+			plan->entry |= 1ull << i;
+		else
+			plan->exit |= 1ull << i;
+	}
+}
+
+static void refuse(struct kernel_plan *plan, enum gt_reason reason, const char *why)
+{
+	plan->reason = reason;
+	snprintf(plan->why, sizeof(plan->why), "%s", why);
+}
+
+/* The stub for one point in *ret_stub, NULL when nothing is asked for there.  False: it cannot be had. */
+static bool stub_for(struct kernel_plan *plan, unsigned arch, uint32_t point, uint64_t probes,
+		     const struct gt_graft_stub **ret_stub)
+{
+	const struct cached_stub *cached;
+
+	*ret_stub = NULL;
+	if (!probes)
+		return true;
+	cached = get_stub(arch, point, probes);
+	if (cached && cached->stub) {
+		*ret_stub = cached->stub;
+		return true;
+	}
+	refuse(plan, cached ? cached->reason : GT_REASON_UNSUPPORTED, cached ? cached->why : "out of memory");
+	return false;
+}
+
+/* False: this kernel stays as it is. */
+static bool plan_graft(struct gt_graft_build *build, unsigned index, struct gt_graft_plan *graft)
+{
+	struct kernel_plan *plan = &build->kernels[index];
+	unsigned arch = build->source->arch;
+
+	if (!plan->entry && !plan->exit) {
+		if (plan->wanted)
+			refuse(plan, GT_REASON_NO_PTX,
+			       "programs at memory accesses, instructions and blocks need PTX, and the image has none");
+		return false;
+	}
+	graft->name = plan->code.name;
+	graft->kernel_id = gt_next_kernel_id() + index;	/* as gt_module_add_kernel() will number them */
+	return stub_for(plan, arch, GT_POINT_ENTRY, plan->entry, &graft->entry) &&
+	       stub_for(plan, arch, GT_POINT_EXIT, plan->exit, &graft->exit);
+}
+
+static void take_result(struct kernel_plan *plan, const struct gt_graft_result *result, int r, const char *why)
+{
+	plan->done = result->done;
+	plan->param_count = result->param_count;
+	plan->hidden_offset = result->hidden_offset;
+	if (!result->done)
+		refuse(plan, result->reason ? result->reason : GT_REASON_IMAGE, result->why[0] || !r ? result->why : why);
+	else if (plan->left_out)
+		refuse(plan, GT_REASON_NO_PTX,
+		       "without its programs at memory accesses, instructions or blocks, which need PTX");
+}
+
+static void graft(struct gt_graft_build *build)
+{
+	unsigned flags = gt_session.flags & GT_CONFIG_ONLY_GRAFT ? GT_GRAFT_FORCE : 0, count = 0;
+	struct gt_graft_plan *plans = calloc(build->count + 1, sizeof(*plans));
+	struct gt_graft_result *results = calloc(build->count + 1, sizeof(*results));
+	unsigned *indices = calloc(build->count + 1, sizeof(*indices));
+	char why[GT_GRAFT_WHY] = "";
+	int r = -ENOMEM;
+
+	for (unsigned i = 0; plans && indices && i < build->count; i++) {
+		if (plan_graft(build, i, &plans[count]))
+			indices[count++] = i;
+		else
+			plans[count] = (struct gt_graft_plan){ 0 };
+	}
+	if (plans && results && indices && count)
+		r = gt_graft(build->source->cubin, build->source->cubin_size, flags, plans, count,
+			     &build->image, &build->image_size, results, why);
+	for (unsigned i = 0; results && i < count; i++)
+		take_result(&build->kernels[indices[i]], &results[i], r, why);
+	free(plans);
+	free(results);
+	free(indices);
+}
+
+/* ---- the whole ---- */
+
+static int add_kernel(void *data, const struct gt_cubin_kernel *code)
+{
+	struct gt_graft_build *build = data;
+	struct kernel_plan *plan;
+
+	if (build->count == build->room) {
+		unsigned room = build->room ? 2 * build->room : 16;
+
+		plan = realloc(build->kernels, room * sizeof(*plan));
+		if (!plan)
+			return -ENOMEM;
+		build->kernels = plan;
+		build->room = room;
+	}
+	plan = &build->kernels[build->count];
+	*plan = (struct kernel_plan){ .code = *code };
+	plan->code.name = strdup(code->name);
+	if (!plan->code.name)
+		return -ENOMEM;
+	build->count++;
+	return 0;
+}
+
+struct gt_graft_build *gt_graft_build_new(struct gt_source *source, bool programs)
+{
+	struct gt_graft_build *build = calloc(1, sizeof(*build));
+	const char *why = NULL;
+	int r;
+
+	if (!build)
+		return NULL;
+	build->source = source;
+	build->programs = programs;
+	r = gt_cubin_kernels(source->cubin, source->cubin_size, add_kernel, build, &why);
+	if (r == -ENOMEM) {
+		gt_graft_build_free(build);
+		return NULL;
+	}
+	if (r < 0)
+		gt_note(4, "machine code of %zu bytes left as it is: %s", source->cubin_size, why);
+	for (unsigned i = 0; i < build->count; i++) {
+		plan_kernel(&build->kernels[i]);
+		build->wanted += build->kernels[i].wanted;
+	}
+	if (programs && build->wanted)
+		graft(build);
+	for (unsigned i = 0; i < build->count; i++)
+		build->complete += build->kernels[i].done && !build->kernels[i].left_out;
+	return build;
+}
+
+void gt_graft_build_free(struct gt_graft_build *build)
+{
+	for (unsigned i = 0; i < build->count; i++)
+		free((char *)build->kernels[i].code.name);
+	free(build->kernels);
+	free(build->image);
+	free(build);
+}
+
+unsigned gt_graft_build_wanted(const struct gt_graft_build *build)
+{
+	return build->wanted;
+}
+
+unsigned gt_graft_build_complete(const struct gt_graft_build *build)
+{
+	return build->complete;
+}
+
+/* The numbers of the machine code that will run; names come in the same order. */
+struct renewal {
+	struct gt_graft_build *build;
+	unsigned at;
+};
+
+static int renew_kernel(void *data, const struct gt_cubin_kernel *code)
+{
+	struct renewal *renewal = data;
+	struct kernel_plan *plan;
+
+	if (renewal->at == renewal->build->count)
+		return 1;
+	plan = &renewal->build->kernels[renewal->at++];
+	plan->code.registers = code->registers;
+	plan->code.local_bytes = code->local_bytes;
+	return 0;
+}
+
+static void report(const struct gt_graft_build *build, const struct gt_module *module,
+		   const struct gt_kernel *kernel, const struct kernel_plan *plan)
+{
+	struct gt_report report = { .route = GT_ROUTE_GRAFT, .code = &plan->code, .arch = plan->code.arch };
+
+	report.links = plan->done ? plan->links : 0;
+	if (!plan->wanted) {
+		report.reason = GT_REASON_NOT_ASKED;
+		report.text = "no attached program asks for it";
+	} else if (!build->programs) {
+		report.reason = GT_REASON_NO_PTX;
+		report.text = "the image has machine code for this GPU but no PTX text to put programs into";
+	} else if (plan->reason) {
+		report.reason = plan->reason;
+		report.text = plan->why;
+	}
+	gt_report_kernel(module, kernel, &report);
+}
+
+struct gt_module *gt_graft_build_finish(struct gt_graft_build *build)
+{
+	struct gt_module *module = gt_module_new(build->source, build->count);
+	struct renewal renewal = { build, 0 };
+	const char *why;
+
+	if (!module)
+		return NULL;
+	if (build->image)
+		gt_cubin_kernels(build->image, build->image_size, renew_kernel, &renewal, &why);
+	module->replacement = build->image;
+	build->image = NULL;
+	for (unsigned i = 0; i < build->count; i++) {
+		const struct kernel_plan *plan = &build->kernels[i];
+		struct gt_kernel *kernel = gt_module_add_kernel(module, plan->code.name);
+
+		if (!kernel) {
+			gt_build_free(module);
+			return NULL;
+		}
+		kernel->param_count = plan->param_count;
+		kernel->hidden_offset = plan->hidden_offset;
+		kernel->probed = plan->done;
+		report(build, module, kernel, plan);
+	}
+	gt_module_sort(module);
+	return module;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two routes have in common: modules, kernels and what is told of them. */
+#ifndef GT_AGENT_BUILD_PARTS_H
+#define GT_AGENT_BUILD_PARTS_H
+
+#include "lib/agent/build.h"
+#include "lib/wire/wire.h"
+
+struct gt_module *gt_module_new(const struct gt_source *source, unsigned room);
+
+/* NULL: out of memory. */
+struct gt_kernel *gt_module_add_kernel(struct gt_module *module, const char *name);
+/* The number that the next one will get. */
+uint32_t gt_next_kernel_id(void);
+
+/* What we tell the controller of one kernel. */
+struct gt_report {
+	enum gt_route route;
+	enum gt_reason reason;
+	const char *text;	/* NULL: none */
+	uint32_t links;
+	const struct gt_cubin_kernel *code;	/* what its machine code says; NULL: unknown */
+	unsigned arch;
+};
+
+void gt_report_kernel(const struct gt_module *module, const struct gt_kernel *kernel,
+		      const struct gt_report *report);
+
+/* Sorts the kernels for the look-up by name. */
+void gt_module_sort(struct gt_module *module);
+
+/* ---- machine code ---- */
+
+struct gt_graft_build;
+
+/*
+ * Graft the attached programs onto the image's machine code, or only list its
+ * kernels when programs is false.  NULL: out of memory.
+ */
+struct gt_graft_build *gt_graft_build_new(struct gt_source *source, bool programs);
+void gt_graft_build_free(struct gt_graft_build *build);
+
+/* Kernels that programs are meant for, and those of them that have all of these programs now. */
+unsigned gt_graft_build_wanted(const struct gt_graft_build *build);
+unsigned gt_graft_build_complete(const struct gt_graft_build *build);
+
+/* Make it the module and report its kernels. */
+struct gt_module *gt_graft_build_finish(struct gt_graft_build *build);
+
+#endif
