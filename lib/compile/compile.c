@@ -16,6 +16,9 @@
 
 #define DEFAULT_LEVEL 2u
 
+/* Rounds that a program's loops may make in all where the verifier cannot prove that they end. */
+#define LOOP_BUDGET 65536u
+
 static int check_opts(const struct gputrace_compile_opts *opts, struct gputrace_compile_opts *ret_opts)
 {
 	const unsigned char *bytes = (const unsigned char *)opts;
@@ -93,13 +96,14 @@ static int take_code(LLVMMemoryBufferRef buffer, bool gpu, const struct gt_prog 
 	return gt_host_load(data, size, image, &image->host);
 }
 
-static int compile_module(struct gt_llvm *llvm, const struct gt_fact *facts,
+static int compile_module(struct gt_llvm *llvm, const struct gt_verify_result *proof,
 			  const struct gputrace_program *program, unsigned level,
 			  struct gputrace_image *image)
 {
 	struct gt_ir ir = {
 		.prog = &program->prog,
-		.facts = facts,
+		.facts = proof ? proof->facts : NULL,
+		.loop_budget = proof ? proof->loop_budget : 0,
 		.object = program->object,
 		.gpu = llvm->gpu,
 		.symbols = &image->symbols,
@@ -132,7 +136,7 @@ static int compile_image(const struct gputrace_program *program, const struct gt
 	r = gt_llvm_open(gpu, &llvm);
 	if (r < 0)
 		return r;
-	r = compile_module(&llvm, proof ? proof->facts : NULL, program, level, image);
+	r = compile_module(&llvm, proof, program, level, image);
 	gt_llvm_close(&llvm);
 	if (proof) {
 		image->verified = true;
@@ -143,7 +147,7 @@ static int compile_image(const struct gputrace_program *program, const struct gt
 
 static int verify(struct gputrace_program *program, struct gt_verify_result **ret_proof)
 {
-	struct gt_verify_opts opts = { .log_level = 1 };
+	struct gt_verify_opts opts = { .log_level = 1, .loop_budget = LOOP_BUDGET };
 	struct gt_verify_result *proof = NULL;
 	int r;
 

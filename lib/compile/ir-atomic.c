@@ -37,15 +37,17 @@ struct atomic {
 static LLVMValueRef on_plain_memory(struct gt_ir *ir, const struct atomic *a)
 {
 	LLVMBuilderRef b = ir->builder;
-	LLVMValueRef old = gt_ir_load(ir, a->type, a->access.pointer, 1), new;
+	LLVMValueRef old, new;
+	unsigned align = gt_ir_alignment(ir, a->bytes);
 
+	old = gt_ir_load(ir, a->type, a->access.pointer, align);
 	if (!a->op)
 		new = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, old, a->expected, ""), a->operand, old, "");
 	else if (a->op->opcode)
 		new = LLVMBuildBinOp(b, a->op->opcode, old, a->operand, "");
 	else
 		new = a->operand;
-	gt_ir_store(ir, new, a->access.pointer, 1);
+	gt_ir_store(ir, new, a->access.pointer, align);
 	return old;
 }
 

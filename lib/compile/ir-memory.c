@@ -51,6 +51,12 @@ static enum gt_space space_of(const struct gt_ir *ir, unsigned reg, int *ret_map
 	}
 }
 
+/* Verified accesses are aligned.  Of others nothing is promised, and LLVM finds out what it can. */
+unsigned gt_ir_alignment(const struct gt_ir *ir, unsigned bytes)
+{
+	return ir->facts ? bytes : 1;
+}
+
 static int access_context(struct gt_ir *ir, unsigned reg, int16_t off, struct gt_access *access)
 {
 	const struct gt_known *k = &ir->known.r[reg];
@@ -160,9 +166,8 @@ int gt_ir_load_insn(struct gt_ir *ir, const struct bpf_insn *insn)
 	r = gt_ir_access(ir, insn->src_reg, insn->off, &access);
 	if (r < 0)
 		return r;
-	/* LLVM finds the true alignment; nothing is promised here. */
 	if (access.pointer)
-		value = gt_ir_load(ir, gt_ir_int(ir, bytes), access.pointer, 1);
+		value = gt_ir_load(ir, gt_ir_int(ir, bytes), access.pointer, gt_ir_alignment(ir, bytes));
 	else
 		value = context_value(ir, access.offset, bytes);
 	if (mode == BPF_MEMSX)
@@ -191,6 +196,6 @@ int gt_ir_store_insn(struct gt_ir *ir, const struct bpf_insn *insn)
 		return gt_ir_unsupported(ir, "writes the context");
 	value = immediate ? gt_ir_i64(ir, insn->imm) : gt_ir_get(ir, insn->src_reg);
 	value = LLVMBuildTrunc(ir->builder, value, gt_ir_int(ir, access_bytes(insn)), "");
-	gt_ir_store(ir, value, access.pointer, 1);
+	gt_ir_store(ir, value, access.pointer, gt_ir_alignment(ir, access_bytes(insn)));
 	return 0;
 }

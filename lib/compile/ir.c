@@ -86,7 +86,7 @@ static uint32_t frame_bytes(const struct gt_ir *ir)
 	used = ir->facts[ir->function->start].stack_frame_bytes;
 	if (used < 0 || used > (int32_t)GT_STACK_BYTES)
 		return GT_STACK_BYTES;
-	return ((uint32_t)used + 15) & ~15u;
+	return ((uint32_t)used + 7) & ~7u;
 }
 
 /* r1 and r2 of the program itself. */
@@ -101,6 +101,16 @@ static void set_program_arguments(struct gt_ir *ir)
 		gt_ir_set(ir, 2, LLVMBuildZExt(ir->builder, ir->env[GT_ENV_SIZE], ir->i64, ""));
 }
 
+/* Only the program itself has loops that a countdown ends. */
+static void begin_countdown(struct gt_ir *ir, bool is_main)
+{
+	ir->countdown = NULL;
+	if (!ir->loop_budget || !is_main)
+		return;
+	ir->countdown = LLVMBuildAlloca(ir->builder, ir->i32, "countdown");
+	LLVMBuildStore(ir->builder, gt_ir_i32(ir, ir->loop_budget), ir->countdown);
+}
+
 static void begin_function(struct gt_ir *ir)
 {
 	bool is_main = ir->function == &ir->flow.functions[0];
@@ -113,6 +123,7 @@ static void begin_function(struct gt_ir *ir)
 	ir->stack = LLVMBuildAlloca(ir->builder, LLVMArrayType(ir->i8, ir->stack_bytes ? ir->stack_bytes : 8),
 				    "stack");
 	LLVMSetAlignment(ir->stack, 16);
+	begin_countdown(ir, is_main);
 	for (i = 0; i < GT_ENV_COUNT; i++)
 		ir->env[i] = LLVMGetParam(ir->llvm_function, first_env + i);
 	assume_aligned(ir, ir->env[GT_ENV_DEV]);
@@ -200,12 +211,15 @@ int gt_ir_loop(struct gt_ir *ir)
 	LLVMBasicBlockRef before, body = gt_ir_block(ir, "loop"), after = gt_ir_block(ir, "after"), end;
 	LLVMValueRef times = gt_ir_get(ir, 1), flags = gt_ir_get(ir, 4), first, count, next, more, result;
 	LLVMValueRef args[ARGS], incoming[2];
-	int index;
+	int index = -1;
 
-	if (ir->known.r[2].what != GT_KNOW_FUNCTION)
+	if (ir->known.r[2].what == GT_KNOW_FUNCTION)
+		index = gt_flow_function_at(&ir->flow, (unsigned)ir->known.r[2].index);
+	else if (ir->facts && ir->facts[ir->at].callback)
+		index = gt_flow_function_at(&ir->flow, ir->facts[ir->at].callback);
+	if (index < 0)
 		return gt_ir_unsupported(ir, "r2 does not hold one certain function");
-	index = gt_flow_function_at(&ir->flow, (unsigned)ir->known.r[2].index);
-	if (index <= 0)
+	if (index == 0)
 		return gt_ir_unsupported(ir, "the program itself cannot be a callback");
 	/* The kernel's number of iterations is 32 bits wide. */
 	times = LLVMBuildAnd(b, times, gt_ir_i64(ir, 0xffffffff), "");
@@ -264,6 +278,20 @@ static void leave(struct gt_ir *ir)
 		LLVMPositionBuilderAtEnd(ir->builder, after);
 	}
 	LLVMBuildRetVoid(ir->builder);
+}
+
+/* One round less; none left: the program ends with 0. */
+static void count_down(struct gt_ir *ir)
+{
+	LLVMBasicBlockRef end = gt_ir_block(ir, "enough"), go_on = gt_ir_block(ir, "");
+	LLVMValueRef left = LLVMBuildLoad2(ir->builder, ir->i32, ir->countdown, "");
+
+	LLVMBuildCondBr(ir->builder, LLVMBuildICmp(ir->builder, LLVMIntEQ, left, gt_ir_i32(ir, 0), ""), end, go_on);
+	LLVMPositionBuilderAtEnd(ir->builder, end);
+	gt_ir_set(ir, 0, gt_ir_i64(ir, 0));
+	leave(ir);
+	LLVMPositionBuilderAtEnd(ir->builder, go_on);
+	LLVMBuildStore(ir->builder, LLVMBuildSub(ir->builder, left, gt_ir_i32(ir, 1), ""), ir->countdown);
 }
 
 static int jump(struct gt_ir *ir, const struct bpf_insn *insn)
@@ -342,6 +370,8 @@ static int translate_block(struct gt_ir *ir, unsigned leader, unsigned *ret_end)
 		ir->at = i;
 		if (!skip) {
 			gt_ir_lines_insn(ir);
+			if (ir->countdown && ir->facts[i].countdown)
+				count_down(ir);
 			r = translate_insn(ir, &insns[i]);
 			if (r < 0)
 				return r;

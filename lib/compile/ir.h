@@ -44,6 +44,7 @@ struct gt_ir_record {
 struct gt_ir {
 	const struct gt_prog *prog;
 	const struct gt_fact *facts;	/* NULL: not verified */
+	uint32_t loop_budget;		/* of gt_verify_result */
 	struct gputrace_object *object;
 	bool gpu;
 	struct gt_flow flow;
@@ -68,6 +69,7 @@ struct gt_ir {
 	LLVMValueRef regs[GT_REGS];	/* allocas of i64 */
 	LLVMValueRef stack;
 	uint32_t stack_bytes;
+	LLVMValueRef countdown;		/* rounds left, an i32; NULL: nothing counts */
 	LLVMValueRef env[GT_ENV_COUNT];
 	struct gt_ir_record *records;
 	unsigned record_count;
@@ -146,6 +148,9 @@ struct gt_access {
 	int32_t offset;		/* GT_SPACE_CONTEXT */
 	LLVMValueRef pointer;	/* NULL for GT_SPACE_CONTEXT on the GPU */
 };
+
+/* What an access of so many bytes may take for granted of its address. */
+unsigned gt_ir_alignment(const struct gt_ir *ir, unsigned bytes);
 
 /* Where an instruction's memory operand [reg + off] lies. */
 int gt_ir_access(struct gt_ir *ir, unsigned reg, int16_t off, struct gt_access *ret_access);

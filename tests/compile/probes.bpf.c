@@ -293,6 +293,17 @@ int functions(struct gputrace_gpu_ctx *ctx)
 	return 0;
 }
 
+/* A loop whose end nobody can prove. */
+SEC("cuda/entry:*")
+int endless(struct gputrace_gpu_ctx *ctx)
+{
+	__u64 i;
+
+	for (i = 0; i != ctx->launch_id; i++)
+		add(&counts, 3, 1);
+	return 7;
+}
+
 SEC("cuda/entry:*")
 int print(struct gputrace_gpu_ctx *ctx)
 {

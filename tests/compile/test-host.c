@@ -453,6 +453,25 @@ START_TEST(functions)
 }
 END_TEST
 
+/* 65536 rounds are what a program may make where the verifier sees no end. */
+START_TEST(countdown)
+{
+	struct gputrace_object *object = open_probes();
+	struct gputrace_image *image = compile_probe(object, "endless", false);
+	struct gputrace_gpu_ctx context = sample;
+
+	context.launch_id = 65000;
+	ck_assert_uint_eq(run(image, &context), 7);
+	ck_assert_uint_eq(element(object, "counts", 0, 3), 65000);
+	context.launch_id = 1ull << 40;
+	ck_assert_uint_eq(run(image, &context), 0);
+	ck_assert_uint_ge(element(object, "counts", 0, 3), 65000 + 65535);
+	ck_assert_uint_le(element(object, "counts", 0, 3), 65000 + 65537);
+	gputrace_image_unref(image);
+	gputrace_object_unref(object);
+}
+END_TEST
+
 /* Nothing reads what a host image prints: once its ring is full the rest is dropped. */
 START_TEST(printing)
 {
@@ -485,6 +504,7 @@ int main(void)
 	tcase_add_test(tcase, ring_contention);
 	tcase_add_test(tcase, slots);
 	tcase_add_test(tcase, functions);
+	tcase_add_test(tcase, countdown);
 	tcase_add_test(tcase, printing);
 	tcase_set_timeout(tcase, 60);
 	suite_add_tcase(suite, tcase);
