@@ -6,7 +6,7 @@ import re
 import subprocess
 import time
 
-from lab import Failure, Skip, expect, maps, only
+from lab import HERE, Failure, Skip, expect, maps, only
 
 CHECKS = []
 
@@ -403,3 +403,48 @@ def overhead(lab):
     traced = min(lab.record(program, *args, options=["--no-api"], trace=False)[0].seconds for _ in range(3))
     calls = min(lab.record(program, *args, trace=False)[0].seconds for _ in range(3))
     return f"bare {bare:.2f} s, kernels {traced:.2f} s, kernels and calls {calls:.2f} s"
+
+
+# Whole test programs of the build tree
+
+
+def suite(lab, path, *args, env=None):
+    """Run one; its last line, or the lines that say what failed."""
+    if lab.device == "sim":
+        raise Skip("make check runs it on the software device")
+    program = lab.build / path
+    expect(program.exists(), f"{path} is not built: make check builds it")
+    outcome = lab.call(program, *args, env=dict(env or {}, GPUTRACE_TEST_DEVICE="gpu"))
+    lines = [line for line in (outcome.out + outcome.err).splitlines() if line.strip()]
+    last = lines[-1] if lines else "it said nothing"
+    if outcome.status == 77:
+        raise Skip(last)
+    bad = [line for line in lines if re.search(r":[FE]:|^FAIL", line)]
+    expect(outcome.status == 0, f"{last}; {'; '.join(bad[:5])}")
+    return next((line for line in lines if line.startswith("100%")), last)
+
+
+@check
+def end_to_end(lab):
+    """What make check does on the software device, on the GPU."""
+    return suite(lab, "tests/e2e/test-e2e")
+
+
+@check
+def shared_maps(lab):
+    return suite(lab, "tests/e2e/test-shared")
+
+
+@check
+def stored_results(lab):
+    """The GPU still gives the results that the software device is compared with."""
+    kernels = sorted((HERE.parent / "sim/kernels").glob("*.ptx"))
+    return suite(lab, "tests/sim/conformance", "compare", HERE.parent / "sim/expected", *kernels)
+
+
+@check
+def grafts(lab):
+    """Probes on machine code: every kernel and kind of probe of tests/gpu/programs/graft.cu."""
+    if not lab.nvcc:
+        raise Skip("no nvcc to compile the kernels with")
+    return suite(lab, "tests/gpu/graft", HERE / "programs/graft.cu", env={"NVCC": lab.nvcc})
