@@ -414,7 +414,7 @@ def suite(lab, path, *args, env=None):
         raise Skip("make check runs it on the software device")
     program = lab.build / path
     expect(program.exists(), f"{path} is not built: make check builds it")
-    outcome = lab.call(program, *args, env=dict(env or {}, GPUTRACE_TEST_DEVICE="gpu"))
+    outcome = lab.call(program, *args, env=dict(env or {}, GPUTRACE_TEST_DEVICE="gpu"), cwd=lab.build)
     lines = [line for line in (outcome.out + outcome.err).splitlines() if line.strip()]
     last = lines[-1] if lines else "it said nothing"
     if outcome.status == 77:

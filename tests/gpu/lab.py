@@ -175,12 +175,12 @@ class Lab:
 
     # Commands
 
-    def call(self, *argv, env=None, timeout=300):
+    def call(self, *argv, env=None, timeout=300, cwd=None):
         environment = dict(os.environ, **self.environment, **(env or {}))
         begin = time.monotonic()
         try:
             result = subprocess.run([str(word) for word in argv], capture_output=True, env=environment,
-                                    timeout=timeout, stdin=subprocess.DEVNULL)
+                                    timeout=timeout, stdin=subprocess.DEVNULL, cwd=cwd)
         except subprocess.TimeoutExpired:
             raise Failure(f"{' '.join(map(str, argv))}: no end after {timeout} s") from None
         return Outcome(argv, result, time.monotonic() - begin)
