@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/util/demangle.h"
 
-#include <libiberty/demangle.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "lib/agent/image/demangle.h"
 
 char *gt_demangle(const char *name)
 {
-	/* A hostile name can make the demangler work for a very long time. */
-	char *plain = strlen(name) < 4096 ? cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI) : NULL;
+	struct gt_demangled parts;
+	char *plain;
+	int r = gt_demangle_function(name, &parts);
 
-	return plain ? plain : strdup(name);
+	if (r == -ENOMEM)
+		return NULL;
+	if (r < 0)
+		return strdup(name);
+	plain = strdup(parts.full);
+	free(parts.memory);
+	return plain;
 }
