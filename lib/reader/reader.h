@@ -45,4 +45,11 @@ void gt_reader_resolve(struct gt_queued *queued);
 bool gt_reader_host_time(const struct gt_target_context *context, uint64_t gpu, uint64_t *ret_host,
 			 uint64_t *ret_error);
 
+/*
+ * The GPU knows a kernel's length far better than we know where it lies: of the moments that the
+ * bounds of start and end allow, those which are that far apart.  Where none are, as after a long
+ * time at the clock's drift, the bounds say more than the length does.
+ */
+void gt_reader_keep_length(struct gputrace_event *event, uint64_t start_error, uint64_t end_error);
+
 #endif

@@ -41,6 +41,30 @@ static void resolve_launch(struct gputrace_event *event, const struct gt_process
 	resolve_name(event, process);
 }
 
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+void gt_reader_keep_length(struct gputrace_event *event, uint64_t start_error, uint64_t end_error)
+{
+	int64_t length = (int64_t)(event->gpu_end - event->gpu_start);
+	int64_t start = (int64_t)event->time, end = (int64_t)event->end;
+	int64_t lo = start - (int64_t)start_error, hi = start + (int64_t)start_error;
+
+	if (lo < end - (int64_t)end_error - length)
+		lo = end - (int64_t)end_error - length;
+	if (hi > end + (int64_t)end_error - length)
+		hi = end + (int64_t)end_error - length;
+	if (length < 0 || lo > hi || lo < 0)
+		return;
+	event->time = (uint64_t)(lo + (hi - lo) / 2);
+	event->end = event->time + (uint64_t)length;
+	start_error += distance(event->time, (uint64_t)start);
+	end_error += distance(event->end, (uint64_t)end);
+	event->time_error = start_error > end_error ? start_error : end_error;
+}
+
 static void resolve_gpu_time(struct gputrace_event *event, const struct gt_process *process)
 {
 	const struct gt_target_context *context = &process->contexts[event->context];
@@ -49,6 +73,7 @@ static void resolve_gpu_time(struct gputrace_event *event, const struct gt_proce
 	if (gt_reader_host_time(context, event->gpu_start, &event->time, &start_error) &&
 	    gt_reader_host_time(context, event->gpu_end, &event->end, &end_error)) {
 		event->time_error = start_error > end_error ? start_error : end_error;
+		gt_reader_keep_length(event, start_error, end_error);
 	} else {
 		event->time = event->end;
 		event->time_error = UINT64_MAX;

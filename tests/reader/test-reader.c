@@ -10,6 +10,7 @@
 #include "lib/reader/launches.h"
 #include "lib/reader/print.h"
 #include "lib/reader/queue.h"
+#include "lib/reader/reader.h"
 #include "lib/reader/ring.h"
 
 /* ---- rings ---- */
@@ -237,6 +238,37 @@ START_TEST(print_stays_inside)
 }
 END_TEST
 
+/* ---- times ---- */
+
+/* GPU 5000 to 5100.  Start 1000 +- 50, end 1300 +- 200, so 1100 to 1500: start from 1000 to 1050. */
+START_TEST(length_is_the_gpus)
+{
+	struct gputrace_event event = {
+		.time = 1000, .end = 1300, .time_error = 200, .gpu_start = 5000, .gpu_end = 5100,
+	};
+
+	gt_reader_keep_length(&event, 50, 200);
+	ck_assert_uint_eq(event.time, 1025);
+	ck_assert_uint_eq(event.end, 1125);
+	/* All of the bounds are inside: 1025 - 75 = 950, 1125 + 375 = 1500. */
+	ck_assert_uint_eq(event.time_error, 375);
+}
+END_TEST
+
+/* The GPU's clock gained 20 in 1000, and the bounds are narrower than that. */
+START_TEST(bounds_outweigh_the_length)
+{
+	struct gputrace_event event = {
+		.time = 1000, .end = 2000, .time_error = 5, .gpu_start = 5000, .gpu_end = 6020,
+	};
+
+	gt_reader_keep_length(&event, 5, 5);
+	ck_assert_uint_eq(event.time, 1000);
+	ck_assert_uint_eq(event.end, 2000);
+	ck_assert_uint_eq(event.time_error, 5);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("reader");
@@ -250,6 +282,8 @@ int main(void)
 	tcase_add_test(tcase, queue_orders_by_end_then_arrival);
 	tcase_add_test(tcase, launches_by_id);
 	tcase_add_test(tcase, launches_within_a_call);
+	tcase_add_test(tcase, length_is_the_gpus);
+	tcase_add_test(tcase, bounds_outweigh_the_length);
 	tcase_add_loop_test(tcase, print_conversions, 0, (int)(sizeof(prints) / sizeof(prints[0])));
 	tcase_add_test(tcase, print_stays_inside);
 	suite_add_tcase(suite, tcase);
