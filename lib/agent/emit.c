@@ -41,7 +41,6 @@ static bool take_credits(struct gt_shm *shm, uint64_t len)
 		if (!attempt)
 			collect_credits(shm);
 	}
-	__atomic_fetch_add(&shm->agent_ctl.lost, 1, __ATOMIC_RELAXED);
 	return false;
 }
 
@@ -65,8 +64,12 @@ void gt_emit(enum gt_record_type type, const void *payload, size_t size)
 
 	if (!atomic_load_explicit(&gt_active, memory_order_relaxed) || size > GT_RECORD_MAX_PAYLOAD)
 		return;
-	if (!take_credits(shm, record.len))
+	if (!take_credits(shm, record.len)) {
+		/* A reading of the clock is no event, and the next one does as well. */
+		if (type != GT_REC_CLOCK)
+			__atomic_fetch_add(&shm->agent_ctl.lost, 1, __ATOMIC_RELAXED);
 		return;
+	}
 	position = __atomic_fetch_add(&shm->agent_ctl.head, record.len, __ATOMIC_RELAXED);
 	record.seq = (uint32_t)(position >> 3) + 1;
 	memcpy(words, &record, sizeof(words));
