@@ -552,7 +552,7 @@ START_TEST(short_probes_are_written_out)
 	ck_assert_msg(strstr(out,
 		"\tmov.u64 %__gt_a, %rd1;\n\tadd.s64 %__gt_a, %__gt_a, 8;\n"
 		"\t{\n\t.reg .b64 %a<3>; .reg .b32 %r1; .reg .pred %p1;\n"
-		"\tmov.b64 %a1, %__gt_a; /* ret; */ mov.b32 %r1, 1; setp.eq.u32 %p1, %r1, 0;\n"
+		"\tmov.b64 %a1, %__gt_a; /* ret; */ cvt.u32.u32 %r1, 1; setp.eq.u32 %p1, %r1, 0;\n"
 		"\t@%p1 bra __gt_return; ld.param.b64 %a2, [__gt_launch+8];\n$L: red.global.add.u64 [%a2], %a1;\n"
 		"\tbra __gt_return;\n\n__gt_return:\n\t}\n") != NULL, "%s", out);
 	/* The function itself is gone, its surroundings are not; what it does not ask for is not worked out. */

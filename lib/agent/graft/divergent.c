@@ -222,6 +222,71 @@ static bool flow_is_sound(struct gt_graft_stub *stub, const bool *leaders, struc
 	return *ret_known && is_sound(flow);
 }
 
+/* ---- which values are still wanted where a run begins: a bit for each register ---- */
+
+static uint64_t mask_of(gt_word word, const struct gt_uniform *place)
+{
+	unsigned number = gt_bits(word, place->at, 6);
+
+	return number == GT_URZ ? 0 : (place->width == 2 ? 3ull : 1ull) << number;
+}
+
+/* From what is live behind the instruction to what is before it. */
+static uint64_t live_before(gt_word word, uint64_t live)
+{
+	struct gt_uniform places[GT_UNIFORM_MAX];
+	int count = places_of(word, places);
+
+	for (int k = 0; k < count; k++)
+		if (places[k].written && gt_unguarded(word))
+			live &= ~mask_of(word, &places[k]);
+	for (int k = 0; k < count; k++)
+		if (!places[k].written)
+			live |= mask_of(word, &places[k]);
+	return live;
+}
+
+/* What is live behind the last instruction of a run; calls come back somewhere, returns go to any of them. */
+static uint64_t live_behind(const struct gt_graft_stub *stub, const uint64_t *live, unsigned last, uint64_t returns)
+{
+	gt_word word = stub->words[last];
+	bool always = gt_unguarded(word) && gt_bits(word, 87, 4) == GT_PT;
+	uint64_t next = last + 1 < stub->count ? live[last + 1] : 0;
+
+	if (gt_is_exit(word))
+		return always ? 0 : next;
+	if (gt_op(word) == GT_OP_RET)
+		return returns | next;
+	if (gt_has_target(word)) {
+		if (gt_op(word) == GT_OP_BRA && always)
+			next = 0;
+		return next | live[gt_target(word, stub->arch, (int64_t)last * GT_WORD) / (int64_t)GT_WORD];
+	}
+	return next;
+}
+
+/* live: one for each instruction, meant for those that begin a run. */
+static void find_live(const struct gt_graft_stub *stub, const bool *leaders, uint64_t *live)
+{
+	uint64_t returns = 0, now = 0;
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (unsigned i = stub->count; i-- > 0;) {
+			if (i + 1 == stub->count || leaders[i + 1])
+				now = live_behind(stub, live, i, returns);
+			now = live_before(stub->words[i], now);
+			if (!leaders[i] || live[i] == now)
+				continue;
+			live[i] = now;
+			changed = true;
+			if (i && gt_op(stub->words[i - 1]) == GT_OP_CALL)
+				returns |= now;
+		}
+	}
+}
+
 /* ---- one register for two values, of which one stays within its run: give that one another ---- */
 
 /* The registers of a pair that a place names, as bits 1 and 2; 0: it names others. */
@@ -273,29 +338,33 @@ static bool reads_more_than(gt_word word, unsigned pair, unsigned registers)
 	return false;
 }
 
-/* Where the value written at `at` is written over within the run; 0: it may be read beyond. */
-static unsigned end_of_value(const struct gt_graft_stub *stub, const bool *leaders, unsigned at, unsigned pair)
+/* Where the value written at `at` is written over or the run ends; 0: it may be read beyond. */
+static unsigned end_of_value(const struct gt_graft_stub *stub, const bool *leaders, const uint64_t *live, unsigned at,
+			     unsigned pair)
 {
-	unsigned registers = written_of_pair(stub->words[at], pair), again;
+	unsigned registers = written_of_pair(stub->words[at], pair), again, i;
+	uint64_t behind;
 
-	for (unsigned i = at + 1; i < stub->count && !leaders[i]; i++) {
+	for (i = at + 1; i < stub->count && !leaders[i]; i++) {
 		if (reads_more_than(stub->words[i], pair, registers))
 			return 0;
 		again = written_of_pair(stub->words[i], pair);
 		if (again & registers)
 			return (again & registers) == registers && gt_unguarded(stub->words[i]) ? i : 0;
 	}
-	return 0;
+	behind = live_behind(stub, live, i - 1, ~0ull);
+	return behind >> 2 * pair & registers ? 0 : i - 1;
 }
 
-static void separate(struct gt_graft_stub *stub, const bool *leaders, unsigned pair, unsigned other)
+static void separate(struct gt_graft_stub *stub, const bool *leaders, const uint64_t *live, unsigned pair,
+		     unsigned other)
 {
 	for (unsigned at = 0; at < stub->count; at++) {
 		unsigned end;
 
 		if (!written_of_pair(stub->words[at], pair) || !gt_unguarded(stub->words[at]))
 			continue;
-		end = end_of_value(stub, leaders, at, pair);
+		end = end_of_value(stub, leaders, live, at, pair);
 		if (!end)
 			continue;
 		stub->words[at] = with_pair(stub->words[at], pair, other, true);
@@ -304,7 +373,8 @@ static void separate(struct gt_graft_stub *stub, const bool *leaders, unsigned p
 	}
 }
 
-static void separate_all(struct gt_graft_stub *stub, const bool *leaders, const struct flow *flow)
+static void separate_all(struct gt_graft_stub *stub, const bool *leaders, const uint64_t *live,
+			 const struct flow *flow)
 {
 	unsigned other = 0;
 
@@ -316,17 +386,19 @@ static void separate_all(struct gt_graft_stub *stub, const bool *leaders, const 
 			other++;
 		if (other == GT_UR_COUNT / 2 - 1)
 			return;
-		separate(stub, leaders, pair, other++);
+		separate(stub, leaders, live, pair, other++);
 	}
 }
 
 static int check_uniform(struct gt_graft_stub *stub, const char **ret_why)
 {
+	uint64_t *live = calloc(stub->count + (size_t)1, sizeof(*live));
 	struct flow *flow = calloc(1, sizeof(*flow));
 	bool *leaders = find_leaders(stub);
 	bool known = true, sound = false;
 
-	if (!flow || !leaders) {
+	if (!live || !flow || !leaders) {
+		free(live);
 		free(flow);
 		free(leaders);
 		*ret_why = "out of memory";
@@ -334,9 +406,11 @@ static int check_uniform(struct gt_graft_stub *stub, const char **ret_why)
 	}
 	sound = flow_is_sound(stub, leaders, flow, &known);
 	if (known && !sound) {
-		separate_all(stub, leaders, flow);
+		find_live(stub, leaders, live);
+		separate_all(stub, leaders, live, flow);
 		sound = flow_is_sound(stub, leaders, flow, &known);
 	}
+	free(live);
 	free(flow);
 	free(leaders);
 	for (unsigned p = 0; p < GT_UR_COUNT / 2; p++)

@@ -171,12 +171,13 @@ static void write_sources(struct ptx_text *out, const struct ptx_site *site,
 	int sized = probe->granularity == GT_PER_GROUP;
 	const char *load64 = site->kernel ? "ld.param.b64" : "ld.shared.b64";
 
+	/* cvt rather than mov: the function may take 32 bits into a register of 64, as ld can. */
 	snprintf(kernel, 16, "%u", site->kernel_id);
 	snprintf(space, 16, "%u", memory ? site->access->space : 0);
 	sources[PTX_ARG_LAUNCH] = (struct ptx_source){ load64, site->kernel ? "[" PTX_HIDDEN "+0]" : "[" PTX_SHARED "+0]" };
 	sources[PTX_ARG_DEV] = (struct ptx_source){ load64, site->kernel ? "[" PTX_HIDDEN "+8]" : "[" PTX_SHARED "+8]" };
 	sources[PTX_ARG_HOST] = (struct ptx_source){ load64, site->kernel ? "[" PTX_HIDDEN "+16]" : "[" PTX_SHARED "+16]" };
-	sources[PTX_ARG_KERNEL] = site->kernel ? (struct ptx_source){ "mov.b32", kernel } :
+	sources[PTX_ARG_KERNEL] = site->kernel ? (struct ptx_source){ "cvt.u32.u32", kernel } :
 		(struct ptx_source){ "ld.shared.b32", "[" PTX_SHARED "+32]" };
 	sources[PTX_ARG_PARAMS] = (struct ptx_source){ "mov.b64", "0" };
 	if (probe->flags & GT_PROBE_WANTS_PARAMS) {
@@ -187,10 +188,10 @@ static void write_sources(struct ptx_text *out, const struct ptx_site *site,
 	sources[PTX_ARG_ADDRESS] = (struct ptx_source){ "mov.b64", memory ? "%__gt_a" : "0" };
 	if (memory && uses[PTX_ARG_ADDRESS])
 		write_address(out, site);
-	sources[PTX_ARG_SIZE] = (struct ptx_source){ "mov.b32", memory || sized ? "%__gt_s" : "0" };
+	sources[PTX_ARG_SIZE] = (struct ptx_source){ "cvt.u32.u32", memory || sized ? "%__gt_s" : "0" };
 	if (memory && !sized && uses[PTX_ARG_SIZE])
 		write_size(out, site);
-	sources[PTX_ARG_SPACE] = (struct ptx_source){ "mov.b32", space };
+	sources[PTX_ARG_SPACE] = (struct ptx_source){ "cvt.u32.u32", space };
 }
 
 /* The arguments are declared, stored and passed in one scope. */
