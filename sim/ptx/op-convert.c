@@ -271,7 +271,8 @@ static const struct small_format *small_of(enum ptx_type type)
 
 static uint32_t to_fp8(double v, const struct small_format *f, unsigned flags)
 {
-	if (flags & OPF_RELU && v < 0)
+	/* Minus zero becomes plus zero too. */
+	if (flags & OPF_RELU && signbit(v) && !isnan(v))
 		v = 0;
 	return small_from_f64(v, f, RND_RN, 1);
 }

@@ -27,19 +27,22 @@ ORDERED(s32)
 ORDERED(u64)
 ORDERED(s64)
 
-/* Division by zero has no defined result; these are what the hardware's code gives. */
-#define UNSIGNED_DIVISION(T) \
+/*
+ * Division by zero has no defined result; these are what an H200 gives: all ones,
+ * but for the remainder of 16-bit numbers, REM0.
+ */
+#define UNSIGNED_DIVISION(T, REM0) \
 	OP2(div_##T, T, T, T, b ? a / b : (VAL_##T)-1) \
-	OP2(rem_##T, T, T, T, b ? a % b : a)
-UNSIGNED_DIVISION(u16)
-UNSIGNED_DIVISION(u32)
-UNSIGNED_DIVISION(u64)
-#define SIGNED_DIVISION(T, U) \
+	OP2(rem_##T, T, T, T, b ? a % b : REM0)
+UNSIGNED_DIVISION(u16, a)
+UNSIGNED_DIVISION(u32, UINT32_MAX)
+UNSIGNED_DIVISION(u64, UINT64_MAX)
+#define SIGNED_DIVISION(T, U, REM0) \
 	OP2(div_##T, T, T, T, b == 0 ? (VAL_##T)-1 : b == -1 ? (VAL_##T)-(VAL_##U)a : (VAL_##T)(a / b)) \
-	OP2(rem_##T, T, T, T, b == 0 ? a : b == -1 ? 0 : (VAL_##T)(a % b))
-SIGNED_DIVISION(s16, u16)
-SIGNED_DIVISION(s32, u32)
-SIGNED_DIVISION(s64, u64)
+	OP2(rem_##T, T, T, T, b == 0 ? REM0 : b == -1 ? 0 : (VAL_##T)(a % b))
+SIGNED_DIVISION(s16, u16, a)
+SIGNED_DIVISION(s32, u32, -1)
+SIGNED_DIVISION(s64, u64, -1)
 
 OP1(abs_s16, s16, s16, a < 0 ? -(uint16_t)a : (uint16_t)a)
 OP1(abs_s32, s32, s32, a < 0 ? -(uint32_t)a : (uint32_t)a)
