@@ -30,8 +30,12 @@ struct gputrace_gpu_ctx {
 #define GPUTRACE_SPACE_LOCAL 3
 #define GPUTRACE_SPACE_CONST 4
 
-/* Kinds of maps that only GPU programs have, above the kernel's numbers. */
-#define GPUTRACE_MAP_TYPE_THREAD_ARRAY 4096	/* one value for each thread slot of the GPU */
+/*
+ * Kinds of maps that only GPU programs have, above the kernel's numbers.  Threads,
+ * warps and blocks are numbered through the grid, modulo the slots; map_extra asks
+ * for a number of slots.  gputrace-programs(7) has more.
+ */
+#define GPUTRACE_MAP_TYPE_THREAD_ARRAY 4096	/* one value for each thread */
 #define GPUTRACE_MAP_TYPE_WARP_ARRAY 4097
 #define GPUTRACE_MAP_TYPE_BLOCK_ARRAY 4098
 #define GPUTRACE_MAP_TYPE_SM_ARRAY 4099
@@ -42,8 +46,9 @@ struct gputrace_gpu_ctx {
 /*
  * Helpers.  The kernel's that work here: bpf_map_lookup_elem, _update_elem,
  * _delete_elem, bpf_ringbuf_output, _reserve, _submit, _discard, bpf_ktime_get_ns
- * (the GPU's clock), bpf_get_smp_processor_id (the SM), bpf_trace_printk,
- * bpf_loop.  The GPU's own:
+ * (the GPU's clock), bpf_get_smp_processor_id (the SM), bpf_get_prandom_u32,
+ * bpf_get_current_pid_tgid, bpf_trace_printk, bpf_trace_vprintk,
+ * bpf_perf_event_output, bpf_loop.  The GPU's own:
  */
 static __u64 (*const gputrace_globaltimer)(void) = (void *)4096;	/* ns, GPU time */
 static __u64 (*const gputrace_clock64)(void) = (void *)4097;	/* cycles of this SM */
