@@ -29,8 +29,10 @@ GPUTRACE_API int gputrace_link_detach(struct gputrace_link *link);
 /*
  * Attach one GPU program: it is verified and compiled, and put into every
  * matching kernel that the target loads from now on.
- * -EACCES, -EOPNOTSUPP: as gputrace_compile_ptx(); -ENOSPC: 16 GPU links exist;
- * -EBUSY: the target runs already (attach before gputrace_target_resume()).
+ * -EACCES, -EOPNOTSUPP: as gputrace_compile_ptx(); -ENOSPC: 16 GPU links were made
+ * for this target, detached ones included, or its objects have more than 63 ring
+ * buffers; -EBUSY: the target runs already (attach before gputrace_target_resume()),
+ * or the program's object is attached to another target; -ENOMEM.
  */
 GPUTRACE_API int gputrace_attach_program(struct gputrace_target *target,
 					 struct gputrace_program *program,
@@ -40,15 +42,18 @@ GPUTRACE_API int gputrace_attach_program(struct gputrace_target *target,
  * Attach everything in an object: GPU programs as above, kernel programs through
  * libbpf.  All or nothing.  A map that both kinds use is one map for both, which
  * must be a BPF_MAP_TYPE_ARRAY (BPF_F_MMAPABLE need not be said).
- * Further errors: those of libbpf and bpf(2); -EPERM: no permission for kernel
- * programs; -EOPNOTSUPP: both use a map of another type; -EBUSY: both use a map
+ * Further errors: those of libbpf and bpf(2); -ENOEXEC: it holds no programs; -EPERM: no
+ * permission for kernel programs; -EOPNOTSUPP: both use a map of another type; -EBUSY: both use a map
  * that gputrace_attach_program() has put on the GPU before; -ENOSPC: 32 maps are shared.
  */
 GPUTRACE_API int gputrace_attach_object(struct gputrace_target *target,
 					struct gputrace_object *object,
 					struct gputrace_link **ret_link);
 
-/* Record start and end of every kernel on the GPU (GPUTRACE_EVENT_KERNEL). */
+/*
+ * Record start and end of every kernel on the GPU (GPUTRACE_EVENT_KERNEL).
+ * -EALREADY: it is attached; -ENOSPC, -EBUSY, -ENOMEM: as gputrace_attach_program().
+ */
 GPUTRACE_API int gputrace_attach_timeline(struct gputrace_target *target,
 					  struct gputrace_link **ret_link);
 
@@ -56,7 +61,7 @@ struct gputrace_api_opts {
 	uint64_t size;
 	const char *library;	/* path of libcuda to watch; default: the one the loader finds, or the software device's */
 	uint64_t ring_bytes;	/* kernel ring buffer, a power of two; default 4 MiB */
-	uint32_t flags;		/* GPUTRACE_API_* */
+	uint32_t flags;		/* 0 */
 	uint32_t reserved;
 };
 
@@ -64,7 +69,8 @@ struct gputrace_api_opts {
  * Record the target's driver API calls with uprobes (GPUTRACE_EVENT_API):
  * loading, launching, memory, copies, synchronisation.
  * -EPERM: not allowed (the sentence says what is missing); -ENOENT: no libcuda;
- * -EOPNOTSUPP: the operating system's kernel has no BPF or uprobes.
+ * -EOPNOTSUPP: the operating system's kernel has no BPF or uprobes; -ENOEXEC: the
+ * library is none; -EINVAL, -E2BIG: opts; -ESRCH: the target has ended; -ENOMEM.
  */
 GPUTRACE_API int gputrace_attach_api(struct gputrace_target *target,
 				     const struct gputrace_api_opts *opts,

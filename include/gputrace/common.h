@@ -34,7 +34,9 @@
  *
  * Objects are reference counted.  *_ref returns its argument, *_unref returns
  * NULL and accepts NULL.  An object may be used by one thread at a time;
- * different objects by different threads; *_ref and *_unref by any thread.
+ * different objects by different threads; *_ref and *_unref by any thread.  A
+ * target, its reader, its links and the objects attached to it count as one
+ * object, and so does the last *_unref of any of them.
  */
 
 GPUTRACE_BEGIN_DECLS

@@ -9,7 +9,8 @@ GPUTRACE_BEGIN_DECLS
 /*
  * One event of the stream, borrowed from the reader: valid until the reader's
  * next call.  Times are CLOCK_MONOTONIC nanoseconds unless said otherwise.
- * Accessors of a field that the event's type lacks return 0 or NULL.  Since 0.1.
+ * Accessors of a field that the event's type lacks return 0 or NULL, the device -1,
+ * grid and block zeros.  Since 0.1.
  */
 struct gputrace_event;
 
@@ -22,7 +23,7 @@ enum gputrace_event_type {
 	GPUTRACE_EVENT_LAUNCH,		/* a kernel launch as the agent saw it; name: the kernel */
 	GPUTRACE_EVENT_KERNEL,		/* a kernel ran on the GPU; name: the kernel */
 	GPUTRACE_EVENT_DATA,		/* bytes that a GPU program wrote to a ring buffer map; name: the map */
-	GPUTRACE_EVENT_PRINT,		/* text that a GPU program printed */
+	GPUTRACE_EVENT_PRINT,		/* text that a GPU program printed; name: the kernel */
 	GPUTRACE_EVENT_FUNCTION,	/* a CUDA kernel became known; name: the kernel */
 	GPUTRACE_EVENT_LOST,		/* records were dropped; count: how many; name: where */
 	GPUTRACE_EVENT_NOTE		/* something the user should know; text */
@@ -32,15 +33,15 @@ GPUTRACE_API int gputrace_event_get_type(const struct gputrace_event *event);
 /* When it began, and when it ended (the same for what takes no time). */
 GPUTRACE_API uint64_t gputrace_event_get_time(const struct gputrace_event *event);
 GPUTRACE_API uint64_t gputrace_event_get_end(const struct gputrace_event *event);
-/* The true times lie within this many ns of the two above; 0 for times taken on the host. */
+/* The true times lie within this many ns of the two above; 0 for times taken on the host; UINT64_MAX: not known. */
 GPUTRACE_API uint64_t gputrace_event_get_time_error(const struct gputrace_event *event);
-/* KERNEL: the GPU's own times, %globaltimer ns. */
+/* KERNEL and PRINT: the GPU's own times, %globaltimer ns. */
 GPUTRACE_API uint64_t gputrace_event_get_gpu_start(const struct gputrace_event *event);
 GPUTRACE_API uint64_t gputrace_event_get_gpu_end(const struct gputrace_event *event);
 GPUTRACE_API int gputrace_event_get_pid(const struct gputrace_event *event);
 GPUTRACE_API int gputrace_event_get_tid(const struct gputrace_event *event);
 GPUTRACE_API const char *gputrace_event_get_name(const struct gputrace_event *event);
-/* NOTE and PRINT: the text; FUNCTION: why no program is in it; API: what is odd about the call, else NULL. */
+/* NOTE and PRINT: the text; FUNCTION: why not every program meant for it is in it; CONTEXT: how its clock is read; API: what is odd about the call, else NULL. */
 GPUTRACE_API const char *gputrace_event_get_text(const struct gputrace_event *event);
 
 /*
@@ -53,11 +54,11 @@ GPUTRACE_API uint32_t gputrace_event_get_kernel_id(const struct gputrace_event *
 GPUTRACE_API int gputrace_event_get_device(const struct gputrace_event *event);
 GPUTRACE_API uint32_t gputrace_event_get_context(const struct gputrace_event *event);
 GPUTRACE_API uint64_t gputrace_event_get_stream(const struct gputrace_event *event);
-/* LAUNCH and KERNEL: 3 values each. */
+/* LAUNCH, KERNEL and PRINT: 3 values each. */
 GPUTRACE_API const uint32_t *gputrace_event_get_grid(const struct gputrace_event *event);
 GPUTRACE_API const uint32_t *gputrace_event_get_block(const struct gputrace_event *event);
 GPUTRACE_API uint32_t gputrace_event_get_shared_bytes(const struct gputrace_event *event);
-/* API: the CUresult returned; LAUNCH likewise. */
+/* API: the CUresult returned, -1 if the call never did; LAUNCH likewise. */
 GPUTRACE_API int gputrace_event_get_result(const struct gputrace_event *event);
 /* API: the arguments, at most 12, each widened from its type, and how many there are. */
 GPUTRACE_API const uint64_t *gputrace_event_get_args(const struct gputrace_event *event,

@@ -22,13 +22,13 @@ enum gputrace_format {
 GPUTRACE_API int gputrace_writer_open(struct gputrace_ctx *ctx, const char *path, int format,
 				      struct gputrace_writer **ret_writer);
 
-/* Add an event, in the reader's order.  The errors of write(2). */
+/* Add an event, in the reader's order.  -EINVAL, -ENOMEM, the errors of write(2); after one, nothing more is written. */
 GPUTRACE_API int gputrace_writer_add(struct gputrace_writer *writer,
 				     const struct gputrace_event *event);
 
 /*
  * Finish the file and free the writer (also on failure).  Without it the file is
- * incomplete.  The errors of write(2) and close(2).
+ * incomplete.  NULL is fine.  The errors of write(2) and close(2), or that of gputrace_writer_add().
  */
 GPUTRACE_API int gputrace_writer_close(struct gputrace_writer *writer);
 

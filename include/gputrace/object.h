@@ -119,8 +119,8 @@ GPUTRACE_API uint32_t gputrace_map_get_max_entries(const struct gputrace_map *ma
 
 /*
  * A GPU map exists once for each CUDA context that runs its programs: these are
- * its instances, numbered from 0 in order of appearance.  Before any program
- * runs there is none, and values set with instance GPUTRACE_INSTANCE_INITIAL are
+ * its instances, numbered from 0 in the order in which a reader of the target takes
+ * in the contexts.  Before any program runs there is none, and values set with instance GPUTRACE_INSTANCE_INITIAL are
  * what every later instance begins with.
  *
  * A shared map, one that programs in the operating system's kernel and programs on

@@ -20,7 +20,7 @@ struct gputrace_reader_opts {
 	uint64_t window_ns;	/* how long an event is held back so that earlier ones can overtake it; default 20 ms */
 };
 
-/* -EBUSY: the target has a reader already; -ENOMEM. */
+/* -EBUSY: the target has a reader already; -EINVAL, -E2BIG: opts; -EMFILE, -ENFILE; -ENOMEM. */
 GPUTRACE_API int gputrace_reader_new(struct gputrace_target *target,
 				     const struct gputrace_reader_opts *opts,
 				     struct gputrace_reader **ret_reader);
@@ -36,13 +36,13 @@ GPUTRACE_API int gputrace_reader_get_fd(const struct gputrace_reader *reader);
 /*
  * Wait for events, at most timeout_ms (-1: for ever), serving the target's agents
  * meanwhile.  1: gputrace_reader_next() has something; 0: nothing in that time;
- * -ENODATA: the target has ended and everything was delivered.
+ * -ENODATA: the target has ended and everything was delivered.  Signals do not end it.
  */
 GPUTRACE_API int gputrace_reader_wait(struct gputrace_reader *reader, int timeout_ms);
 
 /*
- * The next event, NULL when there is none for now.  Never blocks.  Valid until
- * the next call with this reader.
+ * The next event of those that gputrace_reader_wait() took in, NULL when there is
+ * none for now.  Never blocks.  Valid until the next call with this reader.
  */
 GPUTRACE_API const struct gputrace_event *gputrace_reader_next(struct gputrace_reader *reader);
 

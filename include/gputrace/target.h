@@ -32,8 +32,9 @@ struct gputrace_spawn_opts {
 /*
  * Prepare to run argv[0] (searched in PATH) with the agent in it.  The process
  * exists and waits; attach programs, then call gputrace_target_resume().
- * -ENOENT: no such program or agent; -EACCES: not executable; -ENOMEM and the
- * errors of fork(2) and socket(2).
+ * -ENOENT: no such program, agent or software device; -EACCES: not executable, or
+ * the agent not readable; -EINVAL, -E2BIG: argv, opts; -ENOMEM and the errors of
+ * fork(2) and socket(2).
  */
 GPUTRACE_API int gputrace_target_spawn(struct gputrace_ctx *ctx, char *const argv[],
 				       const struct gputrace_spawn_opts *opts,
@@ -42,18 +43,18 @@ GPUTRACE_API struct gputrace_target *gputrace_target_ref(struct gputrace_target 
 
 /*
  * The last unref detaches everything.  A program that still waits is killed; one
- * that runs goes on undisturbed.
+ * that runs goes on undisturbed, and is the caller's to wait for.
  */
 GPUTRACE_API struct gputrace_target *gputrace_target_unref(struct gputrace_target *target);
 
-/* Let the program run.  -EALREADY: it does; -ESRCH: it is gone. */
+/* Let the program run; returns when it does.  -EALREADY: it does; -ESRCH: it is gone; the errors of execve(2). */
 GPUTRACE_API int gputrace_target_resume(struct gputrace_target *target);
 
 GPUTRACE_API int gputrace_target_get_pid(const struct gputrace_target *target);
 
 /*
- * Has the program ended?  1 and *ret_status as of waitpid(2), 0 if it runs.
- * Does not block.
+ * Has the program ended?  1 and *ret_status (may be NULL) as of waitpid(2), 0 if it
+ * runs.  Does not block.
  */
 GPUTRACE_API int gputrace_target_has_exited(struct gputrace_target *target, int *ret_status);
 
@@ -61,7 +62,8 @@ GPUTRACE_API int gputrace_target_has_exited(struct gputrace_target *target, int 
  * Serve the agents of this target: answer those that ask for their programs, take
  * in what they report.  Must be called whenever gputrace_target_get_fd() is
  * readable, since a program waits (at most ten seconds) in cuInit for its
- * answer; a gputrace_reader of the target does it by itself.  Does not block.
+ * answer; a gputrace_reader of the target does it by itself.  Does not block; 0.
+ * The descriptor belongs to the target.
  */
 GPUTRACE_API int gputrace_target_get_fd(const struct gputrace_target *target);
 GPUTRACE_API int gputrace_target_dispatch(struct gputrace_target *target);
@@ -72,7 +74,7 @@ GPUTRACE_API unsigned gputrace_target_count_agents(const struct gputrace_target 
 /* Which way programs got into a CUDA kernel. */
 enum gputrace_route { GPUTRACE_ROUTE_NONE, GPUTRACE_ROUTE_PTX, GPUTRACE_ROUTE_GRAFT };
 
-/* A CUDA kernel that the target loaded; belongs to the target.  Since 0.1. */
+/* A CUDA kernel that the target loaded; belongs to the target.  Known once a reader has taken it in.  Since 0.1. */
 struct gputrace_kernel;
 
 /* The kernel after `previous` (NULL: the first) in order of loading; NULL past the last. */
@@ -86,13 +88,13 @@ GPUTRACE_API int gputrace_kernel_get_pid(const struct gputrace_kernel *kernel);
 GPUTRACE_API uint32_t gputrace_kernel_get_id(const struct gputrace_kernel *kernel);
 GPUTRACE_API uint32_t gputrace_kernel_get_module(const struct gputrace_kernel *kernel);
 GPUTRACE_API int gputrace_kernel_get_route(const struct gputrace_kernel *kernel);
-/* Why no program is in it: a sentence; NULL when one is. */
+/* Why no program, or not every one meant for it, is in it: a sentence, valid until the reader waits again; else NULL. */
 GPUTRACE_API const char *gputrace_kernel_get_reason(const struct gputrace_kernel *kernel);
-/* Compute capability times ten of its code; registers per thread, bytes of static shared and local memory (0: not known). */
+/* Compute capability times ten of its code; registers per thread, bytes of static shared memory (0: not known). */
 GPUTRACE_API uint32_t gputrace_kernel_get_arch(const struct gputrace_kernel *kernel);
 GPUTRACE_API uint32_t gputrace_kernel_get_registers(const struct gputrace_kernel *kernel);
 GPUTRACE_API uint32_t gputrace_kernel_get_shared_bytes(const struct gputrace_kernel *kernel);
-/* Launches seen by a reader of this target so far. */
+/* Successful launches seen by a reader of this target so far; a captured one counts once. */
 GPUTRACE_API uint64_t gputrace_kernel_get_launches(const struct gputrace_kernel *kernel);
 
 GPUTRACE_END_DECLS
