@@ -7,7 +7,8 @@
  * Without convergence barriers threads that part in the stub stay apart, which
  * is allowed since its text makes each thread independent of the others.
  *
- * A uniform register is safe to use between two places where the hardware may
+ * Where all values of uniform registers can be brought into the thread's own,
+ * they are.  Else: a uniform register is safe to use between two places where the hardware may
  * turn to other threads of the warp, that is within a straight run of code
  * (compilers rely on it themselves), and beyond when nothing ever puts another
  * value into it.  The kernel's own are avoided when the stub goes in: it gets
@@ -429,5 +430,9 @@ int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why)
 		for (unsigned i = 0; i < stub->count; i++)
 			stub->words[i] = without_descriptor(stub->words[i]);
 	drop_dead_loads(stub);
+	if (stub->arch >= 90 && gt_stub_make_private(stub) < 0) {
+		*ret_why = "out of memory";
+		return -ENOMEM;
+	}
 	return check_uniform(stub, ret_why);
 }

@@ -63,10 +63,9 @@ static void copy_sections(const struct gt_elf *elf, const struct gt_edit *edits,
 			  uint8_t *image)
 {
 	for (unsigned i = 1; i < elf->count; i++) {
-		const uint8_t *from = edits[i].data ? edits[i].data : gt_elf_bytes(elf, i);
-
 		if (has_bytes(&sections[i]) && sections[i].sh_size)
-			memcpy(image + sections[i].sh_offset, from, sections[i].sh_size);
+			memcpy(image + sections[i].sh_offset, edits[i].data ? edits[i].data : gt_elf_bytes(elf, i),
+			       sections[i].sh_size);
 	}
 }
 

@@ -56,4 +56,7 @@ struct gt_graft_stub {
 /* For stubs that run while other threads of the warp are elsewhere; *ret_why when they may not. */
 int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why);
 
+/* Into the thread's own registers, where that is possible. -ENOMEM */
+int gt_stub_make_private(struct gt_graft_stub *stub);
+
 #endif

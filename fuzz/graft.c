@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as machine code: a length (4 bytes), so many bytes of kernels, and a
+ * stub, which goes onto all of them, at entry or, when the length is odd, at exit.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/agent/graft/elf.h"
+#include "lib/agent/graft/graft.h"
+
+#define KERNELS_MAX 16
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Names of the kernels, as the plans' names: they live in the data. */
+static unsigned make_plans(const uint8_t *cubin, size_t size, const struct gt_graft_stub *stub, int at_exit,
+			   struct gt_graft_plan plans[KERNELS_MAX])
+{
+	struct gt_elf_kernel *kernels = NULL;
+	unsigned count, i;
+	struct gt_elf elf;
+	const char *why;
+
+	if (gt_elf_open(cubin, size, &elf, &why))
+		return 0;
+	if (gt_elf_kernels(&elf, &kernels, &count))
+		count = 0;
+	for (i = 0; i < count && i < KERNELS_MAX; i++)
+		plans[i] = (struct gt_graft_plan){ kernels[i].name, i, at_exit ? NULL : stub, at_exit ? stub : NULL };
+	free(kernels);
+	gt_elf_close(&elf);
+	return i;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gt_graft_result results[KERNELS_MAX];
+	struct gt_graft_plan plans[KERNELS_MAX];
+	char why[GT_GRAFT_WHY];
+	struct gt_graft_stub *stub;
+	uint32_t length;
+	unsigned count;
+	size_t new_size;
+	void *image;
+
+	if (size < sizeof(length))
+		return 0;
+	memcpy(&length, data, sizeof(length));
+	data += sizeof(length);
+	size -= sizeof(length);
+	if (length / 2 > size || gt_graft_stub_open(data + length / 2, size - length / 2,
+						    length & 1 ? GT_POINT_EXIT : GT_POINT_ENTRY, &stub, why))
+		return 0;
+	count = make_plans(data, length / 2, stub, length & 1, plans);
+	if (count && !gt_graft(data, length / 2, GT_GRAFT_FORCE, plans, count, &image, &new_size, results, why))
+		free(image);
+	gt_graft_stub_free(stub);
+	return 0;
+}
