@@ -5,6 +5,7 @@
  * memory, the whole system for host memory, which the CPU reads meanwhile.  Those
  * that return the old value order memory like the kernel's, the others do not.
  */
+#include <gputrace/gputrace.h>
 #include <stdio.h>
 
 #include "lib/compile/ir.h"
@@ -97,6 +98,35 @@ static LLVMValueRef on_gpu(struct gt_ir *ir, const struct atomic *a)
 	return gt_ir_asm(ir, a->type, args, 3, text, constraints);
 }
 
+/*
+ * An addition that gives nothing back: one thread of the warp adds for all that
+ * add the same to the same place.
+ */
+static LLVMValueRef add_together(struct gt_ir *ir, struct atomic *a)
+{
+	LLVMBuilderRef b = ir->builder;
+	LLVMBasicBlockRef adds = gt_ir_block(ir, "adds"), after = gt_ir_block(ir, "after");
+	LLVMValueRef args[] = {
+		LLVMBuildPtrToInt(b, a->access.pointer, ir->i64, ""),
+		LLVMBuildZExt(b, a->operand, ir->i64, ""),
+	};
+	LLVMValueRef count = gt_ir_runtime(ir, "gt_rt_adders", args, 2);
+
+	LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, count, gt_ir_i32(ir, 0), ""), adds, after);
+	LLVMPositionBuilderAtEnd(b, adds);
+	a->operand = LLVMBuildMul(b, a->operand, LLVMBuildZExtOrBitCast(b, count, a->type, ""), "");
+	on_gpu(ir, a);
+	LLVMBuildBr(b, after);
+	LLVMPositionBuilderAtEnd(b, after);
+	return NULL;
+}
+
+/* Is it an addition of threads that run the program side by side? */
+static bool has_company(const struct gt_ir *ir, const struct atomic *a)
+{
+	return a->op && a->op->imm == BPF_ADD && !a->fetch && ir->prog->granularity == GPUTRACE_PER_THREAD;
+}
+
 /* Nobody said where the address points: PTX has no atomics on local memory, so ask. */
 static LLVMValueRef on_gpu_unknown(struct gt_ir *ir, const struct atomic *a)
 {
@@ -164,7 +194,7 @@ int gt_ir_atomic(struct gt_ir *ir, const struct bpf_insn *insn)
 	else if (!ir->gpu)
 		old = on_host(ir, &a);
 	else if (a.access.space == GT_SPACE_MAP)
-		old = on_gpu(ir, &a);
+		old = has_company(ir, &a) ? add_together(ir, &a) : on_gpu(ir, &a);
 	else
 		old = on_gpu_unknown(ir, &a);
 	if (!a.fetch)

@@ -116,4 +116,9 @@ static INLINE u64 shuffle64(u32 mask, u64 value, u32 lane)
 	return shuffle(mask, (u32)value, lane) | (u64)shuffle(mask, (u32)(value >> 32), lane) << 32;
 }
 
+static INLINE int all_agree(u32 mask, int agree)
+{
+	return __nvvm_vote_all_sync(mask, agree);
+}
+
 #endif
