@@ -109,8 +109,10 @@ static LLVMValueRef add_together(struct gt_ir *ir, struct atomic *a)
 	LLVMValueRef args[] = {
 		LLVMBuildPtrToInt(b, a->access.pointer, ir->i64, ""),
 		LLVMBuildZExt(b, a->operand, ir->i64, ""),
+		/* Known to LLVM later, when registers have become values. */
+		gt_ir_intrinsic(ir, "llvm.is.constant", &a->type, 1, &a->operand, 1),
 	};
-	LLVMValueRef count = gt_ir_runtime(ir, "gt_rt_adders", args, 2);
+	LLVMValueRef count = gt_ir_runtime(ir, "gt_rt_adders", args, 3);
 
 	LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, count, gt_ir_i32(ir, 0), ""), adds, after);
 	LLVMPositionBuilderAtEnd(b, adds);

@@ -230,14 +230,15 @@ EXPORT u64 gt_rt_warp_sum(u64 value)
  * that are active together add there.  The memory takes one thread's addition to
  * an address after another's, so where the threads of a warp agree on address and
  * value (most count something) the lowest adds for all: their number, and 0 for
- * the others.  Where they do not agree, 1 for each.
+ * the others.  Where they do not agree, 1 for each.  constant: value is the same
+ * for all.
  */
-EXPORT u32 gt_rt_adders(u64 addr, u64 value)
+EXPORT u32 gt_rt_adders(u64 addr, u64 value, _Bool constant)
 {
 	u32 mask = active_mask(), leader = (u32)__builtin_ctz(mask);
 	u64 differ = shuffle64(mask, addr, leader) ^ addr;
 
-	if (!__builtin_constant_p(value))
+	if (!constant)
 		differ |= shuffle64(mask, value, leader) ^ value;
 	if (!all_agree(mask, !differ))
 		return 1;
