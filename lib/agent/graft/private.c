@@ -123,7 +123,10 @@ static bool convert_writer(const struct mapping *mapping, gt_word *word, unsigne
 	return convert_load(mapping, word, ret_wait) || convert_twin(mapping, word);
 }
 
-/* Those that are known to take an ordinary register as second operand, laid out alike. */
+/*
+ * Those that are known to take an ordinary register as second operand, laid out
+ * alike, and to read it at once: later it might hold another value already.
+ */
 static bool has_register_form(unsigned proper)
 {
 	switch (proper) {
@@ -138,9 +141,6 @@ static bool has_register_form(unsigned proper)
 	case 0x019:	/* SHF */
 	case 0x024:	/* IMAD */
 	case 0x025:	/* IMAD.WIDE */
-	case 0x100:	/* FLO */
-	case 0x101:	/* BREV */
-	case 0x109:	/* POPC */
 		return true;
 	}
 	return false;

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which way the agent takes for an image, and what it tells of each kernel: with
+ * a driver that only compiles, and to stored machine code.
+ */
+#include <check.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/build.h"
+#include "tests/graft/probes.h"
+
+/* ---- the rest of the agent ---- */
+
+struct gt_driver gt_cu;
+struct gt_session gt_session;
+
+#define RECORDS_MAX 64
+static struct {
+	struct gt_rec_function record;
+	char name[64], reason[256];
+} records[RECORDS_MAX];
+static unsigned record_count;
+
+void gt_emit(enum gt_record_type type, const void *payload, size_t size)
+{
+	const char *strings = (const char *)payload + sizeof(struct gt_rec_function);
+
+	ck_assert_int_eq(type, GT_REC_FUNCTION);
+	ck_assert_uint_ge(size, sizeof(struct gt_rec_function));
+	ck_assert_uint_lt(record_count, RECORDS_MAX);
+	memcpy(&records[record_count].record, payload, sizeof(struct gt_rec_function));
+	snprintf(records[record_count].name, sizeof(records[0].name), "%s", strings);
+	snprintf(records[record_count].reason, sizeof(records[0].reason), "%s",
+		 records[record_count].record.reason_size ? strings + records[record_count].record.name_size : "");
+	record_count++;
+}
+
+void gt_note(int level, const char *format, ...)
+{
+	(void)level, (void)format;
+}
+
+/* ---- the driver ---- */
+
+static unsigned stubs_compiled, modules_compiled;
+static void *output;
+static size_t output_size;
+
+static void load(const char *folder, const char *name, void **ret_data, size_t *ret_size)
+{
+	char path[4096];
+	long size;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "rb");
+	ck_assert_msg(file != NULL, "%s", path);
+	fseek(file, 0, SEEK_END);
+	size = ftell(file);
+	rewind(file);
+	*ret_data = calloc(1, (size_t)size + 1);
+	ck_assert_uint_eq(fread(*ret_data, 1, (size_t)size, file), (size_t)size);
+	*ret_size = (size_t)size;
+	fclose(file);
+}
+
+static CUresult link_create(unsigned int count, CUjit_option *options, void **values, CUlinkState *state)
+{
+	(void)count, (void)options, (void)values;
+	*state = (CUlinkState)&output;
+	return CUDA_SUCCESS;
+}
+
+/* A stub for the exit computes a zero that the entry's has no need of. */
+static CUresult link_add(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name,
+			 unsigned int count, CUjit_option *options, void **values)
+{
+	bool stub = strstr(data, ".entry __gt_stub"), exit = strstr(data, "%lanemask_eq");
+
+	(void)state, (void)type, (void)size, (void)name, (void)count, (void)options, (void)values;
+	stubs_compiled += stub;
+	modules_compiled += !stub;
+	load(TEST_DATA, !stub ? "kernels.90.cubin" : exit ? "exit.90.cubin" : "entry.90.cubin", &output, &output_size);
+	return CUDA_SUCCESS;
+}
+
+static CUresult link_complete(CUlinkState state, void **code, size_t *size)
+{
+	(void)state;
+	*code = output;
+	*size = output_size;
+	return CUDA_SUCCESS;
+}
+
+static CUresult link_destroy(CUlinkState state)
+{
+	(void)state;
+	free(output);
+	output = NULL;
+	return CUDA_SUCCESS;
+}
+
+static CUresult get_current(CUcontext *context)
+{
+	*context = (CUcontext)&output;
+	return CUDA_SUCCESS;
+}
+
+static CUresult get_device(CUdevice *device)
+{
+	*device = 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+	(void)device;
+	*value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+	return CUDA_SUCCESS;
+}
+
+static void set_up(void)
+{
+	gt_cu.cuLinkCreate_v2 = link_create;
+	gt_cu.cuLinkAddData_v2 = link_add;
+	gt_cu.cuLinkComplete = link_complete;
+	gt_cu.cuLinkDestroy = link_destroy;
+	gt_cu.cuCtxGetCurrent = get_current;
+	gt_cu.cuCtxGetDevice = get_device;
+	gt_cu.cuDeviceGetAttribute = get_attribute;
+	gt_session.text = test_probes;
+}
+
+/* ---- what is attached ---- */
+
+static void attach(uint32_t point, const char *function, const char *kernel, uint32_t link)
+{
+	gt_session.probes[gt_session.probe_count++] = (struct gt_probe){
+		.point = point, .link = link, .function = function, .kernel = kernel,
+	};
+}
+
+static struct gt_module *build(const char *folder, const char *name, void **ret_image)
+{
+	struct gt_source source;
+	struct gt_module *module;
+	size_t size;
+
+	record_count = 0;
+	load(folder, name, ret_image, &size);
+	ck_assert(gt_source_open(*ret_image, &source));
+	module = gt_build(&source);
+	ck_assert_ptr_nonnull(module);
+	gt_source_close(&source);
+	return module;
+}
+
+static void drop(struct gt_module *module, void *image)
+{
+	gt_build_free(module);
+	free(image);
+}
+
+static unsigned find(const char *name)
+{
+	unsigned i = 0;
+
+	while (i < record_count && strcmp(records[i].name, name))
+		i++;
+	ck_assert_msg(i < record_count, "%s", name);
+	return i;
+}
+
+static void expect(const char *name, enum gt_route route, enum gt_reason reason, uint32_t links)
+{
+	unsigned i = find(name);
+
+	ck_assert_msg(records[i].record.route == route && records[i].record.reason == reason &&
+		      records[i].record.links == links, "%s: route %u, reason %u (%s), links %x", name,
+		      records[i].record.route, records[i].record.reason, records[i].reason, records[i].record.links);
+	ck_assert_int_eq(records[i].reason[0] != 0, reason != GT_REASON_NONE);
+}
+
+static const struct gt_kernel *kernel_of(const struct gt_module *module, const char *name)
+{
+	for (unsigned i = 0; i < module->kernel_count; i++)
+		if (!strcmp(module->kernels[i].name, name))
+			return &module->kernels[i];
+	ck_abort_msg("%s", name);
+	return NULL;
+}
+
+/* ---- machine code alone ---- */
+
+START_TEST(grafted)
+{
+	struct gt_module *module, *second;
+	const struct gt_kernel *kernel;
+	void *image, *other;
+
+	attach(GT_POINT_ENTRY, "entry", "*", 3);
+	attach(GT_POINT_EXIT, "leave", "*", 5);
+	module = build(TEST_DATA, "kernels.90.cubin", &image);
+	ck_assert_ptr_nonnull(module->replacement);
+	ck_assert_uint_eq(record_count, 10);
+	expect("three_exits", GT_ROUTE_GRAFT, GT_REASON_NONE, 1u << 3 | 1u << 5);
+	expect("no_params", GT_ROUTE_GRAFT, GT_REASON_NONE, 1u << 3 | 1u << 5);
+	expect("params_32760", GT_ROUTE_NONE, GT_REASON_PARAMS, 0);
+	kernel = kernel_of(module, "three_exits");
+	ck_assert(kernel->probed);
+	ck_assert_uint_eq(kernel->param_count, 3);
+	ck_assert_uint_eq(kernel->hidden_offset, 24);
+	ck_assert_uint_eq(records[find("three_exits")].record.kernel, kernel->id);
+	ck_assert(!kernel_of(module, "params_32760")->probed);
+	ck_assert_uint_eq(stubs_compiled, 2);
+	ck_assert_uint_eq(modules_compiled, 0);
+	/* The same stubs serve other images. */
+	second = build(TEST_DATA, "setmaxnreg.90.cubin", &other);
+	expect("gives_registers", GT_ROUTE_GRAFT, GT_REASON_NONE, 1u << 3 | 1u << 5);
+	ck_assert_uint_eq(stubs_compiled, 2);
+	drop(second, other);
+	/* The driver may still say no. */
+	record_count = 0;
+	gt_build_refused(module, CUDA_ERROR_INVALID_IMAGE);
+	ck_assert_uint_eq(record_count, 9);
+	expect("three_exits", GT_ROUTE_NONE, GT_REASON_COMPILE, 0);
+	ck_assert_ptr_null(module->replacement);
+	drop(module, image);
+}
+END_TEST
+
+START_TEST(only_who_is_asked_for)
+{
+	struct gt_module *module;
+	void *image;
+
+	attach(GT_POINT_ENTRY, "entry", "no_*", 0);
+	module = build(TEST_DATA, "kernels.90.cubin", &image);
+	expect("no_params", GT_ROUTE_GRAFT, GT_REASON_NONE, 1);
+	expect("three_exits", GT_ROUTE_NONE, GT_REASON_NOT_ASKED, 0);
+	ck_assert(!kernel_of(module, "three_exits")->probed);
+	ck_assert_uint_eq(stubs_compiled, 1);
+	drop(module, image);
+}
+END_TEST
+
+START_TEST(nobody_is_asked_for)
+{
+	struct gt_module *module;
+	void *image;
+
+	module = build(TEST_DATA, "kernels.90.cubin", &image);
+	ck_assert_ptr_null(module->replacement);
+	expect("three_exits", GT_ROUTE_NONE, GT_REASON_NOT_ASKED, 0);
+	ck_assert_uint_eq(stubs_compiled + modules_compiled, 0);
+	drop(module, image);
+}
+END_TEST
+
+/* A program with a probe inside the kernel stays away as a whole, the other one is served. */
+START_TEST(points_inside)
+{
+	struct gt_module *module;
+	void *image;
+
+	attach(GT_POINT_ENTRY, "entry", "*", 0);
+	attach(GT_POINT_LOAD, "leave", "three_exits", 1);
+	attach(GT_POINT_EXIT, "leave", "three_exits", 1);
+	attach(GT_POINT_LOAD, "leave", "endless", 2);
+	module = build(TEST_DATA, "kernels.90.cubin", &image);
+	expect("three_exits", GT_ROUTE_GRAFT, GT_REASON_NO_PTX, 1);
+	expect("no_params", GT_ROUTE_GRAFT, GT_REASON_NONE, 1);
+	drop(module, image);
+	gt_session.probes[0].kernel = "no_params";
+	module = build(TEST_DATA, "kernels.90.cubin", &image);
+	expect("endless", GT_ROUTE_NONE, GT_REASON_NO_PTX, 0);
+	drop(module, image);
+}
+END_TEST
+
+START_TEST(forced_to_ptx)
+{
+	struct gt_module *module;
+	void *image;
+
+	gt_session.flags = GT_CONFIG_NO_GRAFT;
+	attach(GT_POINT_ENTRY, "entry", "*", 0);
+	module = build(TEST_DATA, "kernels.90.cubin", &image);
+	ck_assert_ptr_null(module->replacement);
+	expect("three_exits", GT_ROUTE_NONE, GT_REASON_NO_PTX, 0);
+	drop(module, image);
+}
+END_TEST
+
+/* ---- both in one image ---- */
+
+START_TEST(fatbin)
+{
+	static const struct {
+		uint32_t point, flags;
+		enum gt_route route;
+	} cases[] = {
+		{ GT_POINT_ENTRY, 0, GT_ROUTE_GRAFT },
+		{ GT_POINT_ENTRY, GT_CONFIG_NO_GRAFT, GT_ROUTE_PTX },
+		{ GT_POINT_LOAD, 0, GT_ROUTE_PTX },
+		{ GT_POINT_LOAD, GT_CONFIG_ONLY_GRAFT, GT_ROUTE_NONE },
+	};
+	struct gt_module *module;
+	void *image;
+
+	attach(cases[_i].point, "entry", "*", 0);
+	gt_session.flags = cases[_i].flags;
+	module = build(TEST_FATBINS, "size.fatbin", &image);
+	ck_assert_uint_gt(record_count, 0);
+	for (unsigned i = 0; i < record_count; i++)
+		ck_assert_msg(records[i].record.route == cases[_i].route, "%s: route %u: %s", records[i].name,
+			      records[i].record.route, records[i].reason);
+	ck_assert_uint_eq(modules_compiled, cases[_i].route == GT_ROUTE_PTX);
+	ck_assert_uint_eq(stubs_compiled, cases[_i].route == GT_ROUTE_GRAFT);
+	drop(module, image);
+}
+END_TEST
+
+/* An image is known again by its bytes; another is told from it. */
+START_TEST(sources)
+{
+	struct gt_source a, b;
+	void *one, *two;
+	size_t size;
+
+	load(TEST_FATBINS, "size.fatbin", &one, &size);
+	load(TEST_FATBINS, "balance.fatbin", &two, &size);
+	ck_assert(gt_source_open(one, &a));
+	ck_assert(gt_source_open(one, &b));
+	ck_assert_mem_eq(a.hash, b.hash, sizeof(a.hash));
+	ck_assert_ptr_null(a.ptx);
+	ck_assert_ptr_null(a.cubin);
+	ck_assert_ptr_nonnull(gt_source_ptx(&a));
+	ck_assert_ptr_nonnull(gt_source_cubin(&a));
+	ck_assert_ptr_eq(gt_source_ptx(&a), a.ptx);
+	gt_source_close(&b);
+	ck_assert(gt_source_open(two, &b));
+	ck_assert_mem_ne(a.hash, b.hash, sizeof(a.hash));
+	gt_source_close(&a);
+	gt_source_close(&b);
+	free(one);
+	free(two);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("build");
+	TCase *tcase = tcase_create("build");
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_checked_fixture(tcase, set_up, NULL);
+	tcase_add_test(tcase, grafted);
+	tcase_add_test(tcase, only_who_is_asked_for);
+	tcase_add_test(tcase, nobody_is_asked_for);
+	tcase_add_test(tcase, points_inside);
+	tcase_add_test(tcase, forced_to_ptx);
+	tcase_add_loop_test(tcase, fatbin, 0, 4);
+	tcase_add_test(tcase, sources);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
