@@ -176,7 +176,8 @@ static void find_companions(const struct gt_elf *elf, struct companions *all)
 		struct companions *of;
 		const char *name = gt_elf_section_name(elf, i);
 
-		if (section->sh_info >= elf->count || !section->sh_info || section->sh_type == SHT_NOBITS)
+		if (section->sh_info >= elf->count || !section->sh_info || section->sh_type == SHT_NOBITS ||
+		    section->sh_type == SHT_NULL)
 			continue;
 		of = &all[section->sh_info];
 		if (section->sh_type == GT_SECTION_INFO && begins(name, ".nv.info."))
