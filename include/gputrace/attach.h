@@ -12,8 +12,8 @@ struct gputrace_program;
 
 /*
  * Something attached to a target.  Dropping the last reference detaches it: what
- * it counted stays readable, its code stops running at the next launch.
- * Since 0.1.
+ * it counted stays readable, its code stops running at the next launch (kernels
+ * that were put into a graph before keep running it).  Since 0.1.
  */
 struct gputrace_link;
 
