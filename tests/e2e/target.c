@@ -179,6 +179,8 @@ static void run_vecadd(int launches)
 	CHECK(cuCtxSynchronize());
 	printf("launches %d threads %lu checksum %08x %08x\n", launches, threads,
 	       checksum(&v[0], launches ? ELEMENTS : 0), checksum(&v[1], launches > 1 ? ELEMENTS : 0));
+	free(v[0].host);
+	free(v[1].host);
 }
 
 static void run_spin(int count, char **times)

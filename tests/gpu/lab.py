@@ -133,7 +133,8 @@ class Lab:
         if cuda:
             argv = [self.nvcc, "-O2", "-std=c++17", *self.fill_in(flags)]
         else:
-            argv = ["cc", "-std=gnu11", "-O2"]
+            argv = [*os.environ.get("CC", "cc").split(), "-std=gnu11", "-O2"]
+            argv += os.environ.get("SANITIZE_FLAGS", "").split()
         argv += [str(SOURCES / source), "-o", str(target), "-ldl"]
         if not cuda:
             argv += self.fill_in_paths(flags)

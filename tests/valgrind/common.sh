@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the tests here: $valgrind finds errors and lost memory, and says so by status 9.
+if [ -z "${VALGRIND-}" ]; then
+	echo "valgrind is not there"
+	exit 77
+fi
+if [ -n "${SANITIZE_FLAGS-}" ]; then
+	echo "valgrind cannot run what is built with sanitizers"
+	exit 77
+fi
+# The agent changes code of the driver, which is mapped from a file: --smc-check=all.
+valgrind="$VALGRIND -q --smc-check=all --error-exitcode=9 --leak-check=full
+	--show-leak-kinds=definite --errors-for-leak-kinds=definite"
