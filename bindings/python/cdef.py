@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declarations for cffi, taken from the public headers, so that the two cannot differ.
+
+The headers are plain enough for this: comments, include guards and
+GPUTRACE_API go; a macro that is a number stays as one, its value left to the C
+compiler.
+"""
+import pathlib
+import re
+
+AREAS = ["common", "ctx", "object", "compile", "clock", "target", "attach", "event", "reader", "export"]
+BPF_HEADER = "bpf/gputrace_gpu.h"
+
+# Of <linux/bpf.h>: kinds of maps that an object may hold, and flags of an update.
+KERNEL_CONSTANTS = """
+BPF_MAP_TYPE_HASH BPF_MAP_TYPE_ARRAY BPF_MAP_TYPE_PROG_ARRAY BPF_MAP_TYPE_PERF_EVENT_ARRAY
+BPF_MAP_TYPE_PERCPU_HASH BPF_MAP_TYPE_PERCPU_ARRAY BPF_MAP_TYPE_STACK_TRACE
+BPF_MAP_TYPE_LRU_HASH BPF_MAP_TYPE_LRU_PERCPU_HASH BPF_MAP_TYPE_LPM_TRIE
+BPF_MAP_TYPE_QUEUE BPF_MAP_TYPE_STACK BPF_MAP_TYPE_RINGBUF
+BPF_ANY BPF_NOEXIST BPF_EXIST BPF_F_MMAPABLE
+""".split()
+
+SOURCE = """
+#include <linux/bpf.h>
+#include <gputrace/gputrace.h>
+#include <gputrace/bpf/gputrace_gpu.h>
+
+#ifndef GPUTRACE_PYTHON_INCLUDEDIR
+#define GPUTRACE_PYTHON_INCLUDEDIR ""
+#endif
+static const char *const gputrace_python_includedir = GPUTRACE_PYTHON_INCLUDEDIR;
+"""
+
+EXTRA = """
+extern "Python" void gputrace_python_log(void *data, int level, const char *text);
+static const char *const gputrace_python_includedir;
+"""
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
+
+
+def constants(text):
+    """The macros that are numbers."""
+    names = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(GPUTRACE_\w+)[ \t]+\(*-?\d", text, flags=re.MULTILINE)
+    return "".join(f"#define {name} ...\n" for name in names)
+
+
+def declarations(text):
+    """What is declared, without the preprocessor's lines."""
+    lines = [line for line in text.split("\n") if not line.lstrip().startswith("#")]
+    text = "\n".join(lines)
+    text = re.sub(r"\bGPUTRACE_(API|BEGIN_DECLS|END_DECLS)\b", "", text)
+    return re.sub(r"\n\s*\n+", "\n", text)
+
+
+def area(include, name):
+    text = without_comments((pathlib.Path(include) / "gputrace" / f"{name}.h").read_text())
+    return constants(text) + declarations(text)
+
+
+def gpu_context(include):
+    """From the header for authors of BPF programs: constants, and what a program gets."""
+    text = without_comments((pathlib.Path(include) / "gputrace" / BPF_HEADER).read_text())
+    struct = re.search(r"struct gputrace_gpu_ctx \{.*?\};", text, flags=re.DOTALL).group()
+    return constants(text) + re.sub(r"\b__u(\d+)\b", r"uint\1_t", struct)
+
+
+def of_headers(include):
+    """Everything, as one text for each area."""
+    kernel = "".join(f"#define {name} ...\n" for name in KERNEL_CONSTANTS)
+    return [area(include, name) for name in AREAS] + [gpu_context(include), kernel, EXTRA]

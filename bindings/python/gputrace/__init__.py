@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""See inside CUDA programs: driver calls, kernels and BPF programs on the GPU, on one clock.
+
+    import gputrace
+
+    with gputrace.Target.spawn(["./vecadd"]) as target:
+        target.attach_timeline()
+        reader = target.reader()
+        target.resume()
+        for event in reader:
+            if event.type is gputrace.EventType.KERNEL:
+                print(event.name, event.duration, "ns")
+
+Calls of several threads are made one after another; waiting lets others run.
+Failures raise gputrace.Error, which is an OSError.
+"""
+from ._library import version
+from .clock import Clock, ClockBound, ClockSource, Drift, HostPair, Moment, host_pair
+from .ctx import Context, LogLevel
+from .error import Error
+from .event import Event, EventType
+from .image import Image, gpu_context
+from .kernel import Kernel, Route
+from .link import Link
+from .map import MAP_HOST, MMAPABLE, Map, MapType, MapView
+from .object import Object
+from .program import Granularity, Point, Program
+from .reader import Reader
+from .source import CompileError, Diagnostic, bpf, compile_bpf
+from .target import Device, Target
+from .writer import Format, Writer
+
+__version__ = version()
+
+__all__ = [
+    "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "Device", "Diagnostic", "Drift", "Error",
+    "Event", "EventType", "Format", "Granularity", "HostPair", "Image", "Kernel", "Link", "LogLevel",
+    "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView", "Moment", "Object", "Point", "Program", "Reader",
+    "Route", "Target", "Writer", "bpf", "compile_bpf", "gpu_context", "host_pair", "version",
+]

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events of the stream."""
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Dict, Optional, Tuple
+
+from ._cffi import ffi, lib
+from ._library import sure_text, text
+
+UNKNOWN = 2**64 - 1
+
+
+class EventType(IntEnum):
+    """What happened."""
+
+    NONE = lib.GPUTRACE_EVENT_NONE
+    PROCESS = lib.GPUTRACE_EVENT_PROCESS  #: a process loaded the agent; name: its command
+    EXIT = lib.GPUTRACE_EVENT_EXIT  #: such a process ended
+    CONTEXT = lib.GPUTRACE_EVENT_CONTEXT  #: a CUDA context was seen; name: the GPU's
+    API = lib.GPUTRACE_EVENT_API  #: a driver API call; name: the function
+    LAUNCH = lib.GPUTRACE_EVENT_LAUNCH  #: a kernel launch as the agent saw it; name: the kernel
+    KERNEL = lib.GPUTRACE_EVENT_KERNEL  #: a kernel ran on the GPU; name: the kernel
+    DATA = lib.GPUTRACE_EVENT_DATA  #: bytes that a GPU program wrote to a ring buffer; name: the map
+    PRINT = lib.GPUTRACE_EVENT_PRINT  #: text that a GPU program printed
+    FUNCTION = lib.GPUTRACE_EVENT_FUNCTION  #: a CUDA kernel became known; name: the kernel
+    LOST = lib.GPUTRACE_EVENT_LOST  #: records were dropped; count: how many; name: where
+    NOTE = lib.GPUTRACE_EVENT_NOTE  #: something the user should know; text
+
+
+def _three(values: Any) -> Tuple[int, int, int]:
+    return (0, 0, 0) if values == ffi.NULL else (values[0], values[1], values[2])
+
+
+class Event:
+    """One event, copied out of the stream: it stays what it is.
+
+    Times are nanoseconds of CLOCK_MONOTONIC, as time.monotonic_ns() has them.
+    What an event's type lacks is 0, empty or None.
+    """
+
+    __slots__ = ("type", "time", "end", "time_error", "gpu_start", "gpu_end", "pid", "tid", "name", "text",
+                 "launch_id", "kernel_id", "device", "context", "stream", "grid", "block", "shared_bytes",
+                 "result", "args", "data", "count", "_reader", "_serial")
+
+    type: EventType
+    time: int  #: when it began
+    end: int  #: when it ended; equal to time for what takes no time
+    time_error: Optional[int]  #: both times are right within this many ns; 0: taken on the host; None: not known
+    gpu_start: int  #: KERNEL: the GPU's own times, %globaltimer ns
+    gpu_end: int
+    pid: int
+    tid: int
+    name: Optional[str]
+    text: Optional[str]  #: NOTE, PRINT: the text; FUNCTION: why no program is in it; API: what is odd
+    launch_id: int  #: ties launch, kernel and API call of one process together; 0: none
+    kernel_id: int
+    device: int  #: ordinal of the GPU as the program numbers them; -1: none
+    context: int
+    stream: int
+    grid: Tuple[int, int, int]  #: LAUNCH, KERNEL: blocks
+    block: Tuple[int, int, int]  #: threads of a block
+    shared_bytes: int
+    result: int  #: API, LAUNCH: the CUresult returned
+    args: Dict[str, int]  #: API: the arguments by their names, in order
+    data: bytes  #: DATA
+    count: int  #: LOST: how many records
+
+    def __init__(self, pointer: Any, reader: Any, serial: int) -> None:
+        error = lib.gputrace_event_get_time_error(pointer)
+        self.type = EventType(lib.gputrace_event_get_type(pointer))
+        self.time = lib.gputrace_event_get_time(pointer)
+        self.end = lib.gputrace_event_get_end(pointer)
+        self.time_error = None if error == UNKNOWN else error
+        self.gpu_start = lib.gputrace_event_get_gpu_start(pointer)
+        self.gpu_end = lib.gputrace_event_get_gpu_end(pointer)
+        self.pid = lib.gputrace_event_get_pid(pointer)
+        self.tid = lib.gputrace_event_get_tid(pointer)
+        self.name = text(lib.gputrace_event_get_name(pointer))
+        self.text = text(lib.gputrace_event_get_text(pointer))
+        self.launch_id = lib.gputrace_event_get_launch_id(pointer)
+        self.kernel_id = lib.gputrace_event_get_kernel_id(pointer)
+        self.device = lib.gputrace_event_get_device(pointer)
+        self.context = lib.gputrace_event_get_context(pointer)
+        self.stream = lib.gputrace_event_get_stream(pointer)
+        self.grid = _three(lib.gputrace_event_get_grid(pointer))
+        self.block = _three(lib.gputrace_event_get_block(pointer))
+        self.shared_bytes = lib.gputrace_event_get_shared_bytes(pointer)
+        self.result = lib.gputrace_event_get_result(pointer)
+        self.args = self._arguments(pointer)
+        self.data = self._bytes(pointer)
+        self.count = lib.gputrace_event_get_count(pointer)
+        self._reader = reader
+        self._serial = serial
+
+    @staticmethod
+    def _arguments(pointer: Any) -> Dict[str, int]:
+        count = ffi.new("unsigned *")
+        values = lib.gputrace_event_get_args(pointer, count)
+        if values == ffi.NULL:
+            return {}
+        return {sure_text(lib.gputrace_event_get_arg_name(pointer, i)) or f"arg{i}": values[i]
+                for i in range(count[0])}
+
+    @staticmethod
+    def _bytes(pointer: Any) -> bytes:
+        size = ffi.new("size_t *")
+        data = lib.gputrace_event_get_data(pointer, size)
+        return b"" if data == ffi.NULL else bytes(ffi.buffer(data, size[0]))
+
+    @property
+    def duration(self) -> int:
+        """How long it took, ns."""
+        return self.end - self.time
+
+    def __repr__(self) -> str:
+        what = self.name if self.name is not None else self.text
+        return f"<gputrace.Event {self.type.name} {what!r} at {self.time}, {self.duration} ns>"

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stream of a target's events."""
+from __future__ import annotations
+
+import asyncio
+import select
+import time
+import weakref
+from errno import ENODATA
+from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, Optional
+
+from ._cffi import ffi, lib
+from ._library import Handle, guard, options, own
+from .error import check
+from .event import Event
+
+if TYPE_CHECKING:
+    from .target import Target
+
+POLL_S = 0.002  # rings that the GPU writes wake nobody up
+
+
+class Reader(Handle):
+    """All rings of a target as one stream, in the order of the events' ends.
+
+    ``for event in reader`` waits for events until the target has ended and all
+    is delivered; ``async for`` does the same in asyncio.  Both serve the target,
+    which must have been resumed, or be resumed by somebody else meanwhile.
+    Other threads run while it waits, and Ctrl-C is heard.
+    """
+
+    __slots__ = ("_target", "_serial", "_current", "_ended")
+
+    def __init__(self, target: "Target", *, window: float = 0.0) -> None:
+        result = ffi.new("struct gputrace_reader **")
+        opts = options("gputrace_reader_opts", window_ns=round(window * 1e9))
+        with guard:
+            check(lib.gputrace_reader_new(target._pointer, opts, result))
+            super().__init__(own(result[0], lib.gputrace_reader_unref))
+        self._target = target
+        target._reader = weakref.ref(self)
+        self._serial = 0
+        self._current: Any = None
+        self._ended = False
+
+    def fileno(self) -> int:
+        """Readable when there may be something to do; not every event makes it so, so wait with a timeout."""
+        with guard:
+            return int(lib.gputrace_reader_get_fd(self._pointer))
+
+    @property
+    def lost(self) -> int:
+        """Records dropped so far, over all rings."""
+        with guard:
+            return int(lib.gputrace_reader_get_lost(self._pointer))
+
+    @property
+    def ended(self) -> bool:
+        """Has the target ended, and was everything delivered?"""
+        return self._ended
+
+    def _look(self) -> bool:
+        """Serve the target; is there an event, or the end?"""
+        with guard:
+            self._forget()
+            result = lib.gputrace_reader_wait(self._pointer, 0)
+            if result == -ENODATA:
+                self._ended = True
+            else:
+                check(result)
+        return bool(result)
+
+    def wait(self, timeout: Optional[float] = None) -> bool:
+        """Wait for events, at most timeout seconds (None: for ever), serving the target.
+
+        True: next_event() has something; False: nothing in that time, or the end.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._look():
+            left = POLL_S if deadline is None else min(POLL_S, deadline - time.monotonic())
+            if left <= 0:
+                return False
+            select.select([self.fileno()], [], [], left)
+        return not self._ended
+
+    def next_event(self) -> Optional[Event]:
+        """The next event; None when there is none for now.  Never blocks."""
+        with guard:
+            self._forget()
+            pointer = lib.gputrace_reader_next(self._pointer)
+            if pointer == ffi.NULL:
+                return None
+            self._current = pointer
+            return Event(pointer, self, self._serial)
+
+    def discard(self) -> None:
+        """Serve the target and throw away the events that are due."""
+        self._look()
+        while self.next_event() is not None:
+            pass
+
+    def _forget(self) -> None:
+        """The event delivered last is about to be overwritten."""
+        self._serial += 1
+        self._current = None
+
+    def close(self) -> None:
+        """Give up the object."""
+        with guard:
+            self._forget()
+            super().close()
+
+    def _pointer_of(self, event: Event) -> Any:
+        """The library's own event behind a copy, as long as it is there."""
+        if event._reader is not self or event._serial != self._serial or self._current is None:
+            raise ValueError("the reader has gone on: use an event before asking for the next one")
+        return self._current
+
+    def __iter__(self) -> Iterator[Event]:
+        return self
+
+    def __next__(self) -> Event:
+        while True:
+            event = self.next_event()
+            if event is not None:
+                return event
+            if self._ended or not self.wait() and self._ended:
+                raise StopIteration
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        while True:
+            event = self.next_event()
+            if event is not None:
+                return event
+            if self._ended:
+                raise StopAsyncIteration
+            if not self._look():
+                await self._readable()
+
+    async def _readable(self) -> None:
+        """Wait for the descriptor, a few milliseconds."""
+        loop = asyncio.get_running_loop()
+        ready = asyncio.Event()
+        fd = self.fileno()
+        loop.add_reader(fd, ready.set)
+        try:
+            await asyncio.wait_for(ready.wait(), POLL_S)
+        except asyncio.TimeoutError:
+            pass
+        finally:
+            loop.remove_reader(fd)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BPF programs from C text."""
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from dataclasses import dataclass
+from errno import ENOENT, EINVAL
+from typing import List, Optional, Sequence
+
+from ._cffi import lib
+from ._library import sure_text
+from .ctx import Context
+from .error import Error
+from .object import Object
+
+PRELUDE = """\
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <gputrace/bpf/gputrace_gpu.h>
+"""
+HEADER = "gputrace/bpf/gputrace_gpu.h"
+CLANGS = ["clang", "clang-19", "clang-21", "clang-20", "clang-18", "clang-17", "clang-16"]
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """What clang said about one place."""
+
+    file: str
+    line: int  #: from 1
+    column: int  #: from 1
+    severity: str  #: "error", "fatal error", "warning" or "note"
+    message: str
+    source: str  #: the line itself, "" when it is not in the text given
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}:{self.column}: {self.severity}: {self.message}"
+        if not self.source:
+            return where
+        # Tabs stay, so that the mark is below its column however wide they are.
+        space = "".join("\t" if c == "\t" else " " for c in self.source[:self.column - 1])
+        return f"{where}\n    {self.source}\n    {space}^"
+
+
+class CompileError(Error):
+    """clang refused a program; diagnostics say where."""
+
+    def __init__(self, errno: int, sentence: str, vendor_code: int = 0,
+                 diagnostics: Sequence[Diagnostic] = ()) -> None:
+        super().__init__(errno, sentence, vendor_code)
+        self.diagnostics = list(diagnostics)
+
+
+def find_clang() -> str:
+    """$CLANG, or the first that PATH has."""
+    wanted = os.environ.get("CLANG")
+    for name in [wanted] if wanted else CLANGS:
+        path = shutil.which(name)
+        if path:
+            return path
+    raise Error(ENOENT, f"{wanted or 'clang'} was not found: it compiles BPF programs (Debian: clang-19)")
+
+
+def include_folder() -> str:
+    """The folder of the header for BPF authors: $GPUTRACE_INCLUDE_DIR, the one we were built with, pkg-config's."""
+    folders = [os.environ.get("GPUTRACE_INCLUDE_DIR", ""),
+               sure_text(lib.gputrace_python_includedir), _pkg_config()]
+    for folder in folders:
+        if folder and (pathlib.Path(folder) / HEADER).exists():
+            return folder
+    raise Error(ENOENT, f"<{HEADER}> was not found: install libgputrace's headers or set GPUTRACE_INCLUDE_DIR")
+
+
+def _pkg_config() -> str:
+    try:
+        return subprocess.run(["pkg-config", "--variable=includedir", "gputrace"], check=True, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def _diagnostics(output: str, name: str, lines: List[str]) -> List[Diagnostic]:
+    found = []
+    pattern = r"^(.*?):(\d+):(\d+): (fatal error|error|warning|note): (.*)$"
+    for file, line, column, severity, message in re.findall(pattern, output, flags=re.MULTILINE):
+        number = int(line)
+        source = lines[number - 1] if file == name and 0 < number <= len(lines) else ""
+        found.append(Diagnostic(file, number, int(column), severity, message, source))
+    return found
+
+
+def compile_bpf(source: str, *, name: str = "program.bpf.c", flags: Sequence[str] = ()) -> bytes:
+    """Compile BPF C with clang; the bytes of the object file.
+
+    The headers that every program needs are included first, unless the text
+    includes <gputrace/bpf/gputrace_gpu.h> itself.  flags are added to clang's
+    own.  CompileError shows the lines that are wrong, numbered as in source.
+    """
+    prelude = "" if HEADER in source else PRELUDE
+    marked = name.replace("\\", "\\\\").replace('"', '\\"')
+    command = [find_clang(), "-target", "bpf", "-O2", "-g", "-Wall", "-fno-color-diagnostics",
+               "-fno-caret-diagnostics", "-I" + include_folder()]
+    multiarch = sysconfig.get_config_var("MULTIARCH")
+    if multiarch:
+        command += ["-idirafter", f"/usr/include/{multiarch}"]
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder) / "program.bpf.o"
+        command += [*flags, "-x", "c", "-c", "-", "-o", str(output)]
+        done = subprocess.run(command, input=f'{prelude}#line 1 "{marked}"\n{source}', text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode:
+            found = _diagnostics(done.stdout, name, source.split("\n"))
+            raise CompileError(EINVAL, "\n".join(map(str, found)) or done.stdout.strip(), 0, found)
+        return output.read_bytes()
+
+
+def bpf(source: str, *, name: str = "program.bpf.c", flags: Sequence[str] = (),
+        ctx: Optional[Context] = None) -> Object:
+    """Compile BPF C with clang (see compile_bpf()) and open what comes of it."""
+    return Object.from_bytes(compile_bpf(source, name=name, flags=flags), name, ctx=ctx)

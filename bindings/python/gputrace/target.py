@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traced programs."""
+from __future__ import annotations
+
+import os
+import select
+import time
+import weakref
+from enum import IntEnum
+from subprocess import TimeoutExpired
+from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Sequence, Tuple, Union
+
+from . import ctx as _ctx
+from . import kernel as _kernel
+from ._cffi import ffi, lib
+from ._library import Handle, guard, options, own, path_bytes
+from .ctx import Context
+from .error import check
+from .kernel import Kernel
+from .link import Link
+from .object import Object
+from .program import Program
+
+if TYPE_CHECKING:
+    from .reader import Reader
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+FAREWELLS = 1000  # messages taken in at the end; not all there will ever be, since children may go on
+
+
+class Device(IntEnum):
+    """What a program runs on."""
+
+    REAL = lib.GPUTRACE_DEVICE_REAL  #: the driver that the program finds by itself
+    SIM = lib.GPUTRACE_DEVICE_SIM  #: the software device that comes with the library
+
+
+def _strings(words: Sequence[bytes]) -> Tuple[Any, List[Any]]:
+    """A char *[] that ends with NULL; and its strings, to be kept as long as it is used."""
+    strings = [ffi.new("char[]", word) for word in words]
+    return ffi.new("char *[]", strings + [ffi.NULL]), strings
+
+
+class Target(Handle):
+    """A program started by Target.spawn(), and the processes that it starts."""
+
+    __slots__ = ("args", "_ctx", "_links", "_reader")
+
+    def __init__(self, pointer: Any, args: Sequence[str], ctx: Optional[Context]) -> None:
+        super().__init__(own(pointer, lib.gputrace_target_unref))
+        self.args = list(args)
+        self._ctx = ctx
+        self._links: List[Link] = []
+        self._reader: Optional["weakref.ref[Reader]"] = None
+
+    @classmethod
+    def spawn(cls, args: Sequence[Path], *, env: Optional[Mapping[str, str]] = None,
+              device: Device = Device.REAL, agent: Optional[Path] = None, agent_ring_bytes: int = 0,
+              gpu_ring_bytes: int = 0, ctx: Optional[Context] = None) -> "Target":
+        """Prepare to run args[0] (searched in PATH); it waits until resume().
+
+        env     its environment; default: ours
+        agent   path of libgputrace-agent.so; default: the installed one
+        agent_ring_bytes, gpu_ring_bytes
+                ring of records per process and of kernel times per CUDA
+                context, powers of two; default 4 MiB each
+        """
+        result = ffi.new("struct gputrace_target **")
+        words = [path_bytes(word) for word in args]
+        argv, _kept_words = _strings(words)
+        environment = os.environb if env is None else {os.fsencode(k): os.fsencode(v) for k, v in env.items()}
+        envp, _kept_environment = _strings([name + b"=" + value for name, value in environment.items()])
+        path = None if agent is None else ffi.new("char[]", path_bytes(agent))
+        opts = options("gputrace_spawn_opts", device=device, agent=path, envp=envp,
+                       agent_ring_bytes=agent_ring_bytes, gpu_ring_bytes=gpu_ring_bytes)
+        with guard:
+            check(lib.gputrace_target_spawn(_ctx.pointer(ctx), argv, opts, result))
+            return cls(result[0], [os.fsdecode(word) for word in words], ctx)
+
+    def __repr__(self) -> str:
+        return f"<gputrace.Target {self.args[0]!r}{' closed' if self.closed else ''}>"
+
+    def close(self) -> None:
+        """Detach everything and close the reader.
+
+        A program that still waits for resume() is killed; one that runs goes on
+        undisturbed.
+        """
+        with guard:
+            reader = self._reader() if self._reader else None
+            if reader is not None:
+                reader.close()
+            for link in self._links:
+                link.close()
+            self._links.clear()
+        super().close()
+
+    def _attach(self, how: Callable[..., int], *arguments: Any) -> Link:
+        result = ffi.new("struct gputrace_link **")
+        with guard:
+            check(how(self._pointer, *arguments, result))
+            link = Link(result[0])
+            # The target keeps its links, so that nobody else has to.
+            self._links = [old for old in self._links if not old.closed] + [link]
+        return link
+
+    def attach(self, what: Union[Object, Program]) -> Link:
+        """Attach a GPU program, or everything in an object: GPU programs, and kernel programs by libbpf.
+
+        GPU programs go into kernels loaded from now on, so attach before
+        resume().  Error with errno EACCES: the verifier refused.
+        """
+        how = lib.gputrace_attach_program if isinstance(what, Program) else lib.gputrace_attach_object
+        return self._attach(how, what._pointer)
+
+    def attach_timeline(self) -> Link:
+        """Record start and end of every kernel on the GPU (EventType.KERNEL)."""
+        return self._attach(lib.gputrace_attach_timeline)
+
+    def attach_api(self, *, library: Optional[Path] = None, ring_bytes: int = 0) -> Link:
+        """Record the driver API calls with uprobes (EventType.API), which need root or capabilities.
+
+        library     path of libcuda to watch; default: the one the loader finds
+        ring_bytes  kernel ring buffer, a power of two; default 4 MiB
+        """
+        path = None if library is None else ffi.new("char[]", path_bytes(library))
+        return self._attach(lib.gputrace_attach_api,
+                            options("gputrace_api_opts", library=path, ring_bytes=ring_bytes))
+
+    def reader(self, *, window: float = 0.0) -> "Reader":
+        """The stream of events; a target has one reader at a time.
+
+        window: for how many seconds an event is held back so that earlier ones
+        can overtake it; default 0.02.
+        """
+        from .reader import Reader
+
+        return Reader(self, window=window)
+
+    def resume(self) -> None:
+        """Let the program run."""
+        with guard:
+            check(lib.gputrace_target_resume(self._pointer))
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        with guard:
+            return int(lib.gputrace_target_get_pid(self._pointer))
+
+    @property
+    def agents(self) -> int:
+        """How many of its processes have loaded the agent, that is, used CUDA so far."""
+        with guard:
+            return int(lib.gputrace_target_count_agents(self._pointer))
+
+    def poll(self) -> Optional[int]:
+        """The exit status as subprocess has it (-n: ended by signal n), None while it runs."""
+        status = ffi.new("int *")
+        with guard:
+            if not check(lib.gputrace_target_has_exited(self._pointer, status)):
+                return None
+        return os.waitstatus_to_exitcode(status[0])
+
+    @property
+    def returncode(self) -> Optional[int]:
+        """As poll()."""
+        return self.poll()
+
+    def fileno(self) -> int:
+        """Readable when dispatch() has something to do.  Not needed beside a reader."""
+        with guard:
+            return int(lib.gputrace_target_get_fd(self._pointer))
+
+    def dispatch(self) -> None:
+        """Serve the agents of the program; a reader and wait() do it too.  Does not block."""
+        with guard:
+            check(lib.gputrace_target_dispatch(self._pointer))
+
+    def wait(self, timeout: Optional[float] = None) -> int:
+        """Wait for the end of the program; its status as in poll().
+
+        timeout in seconds, then subprocess.TimeoutExpired.  Without a reader the
+        events are thrown away, so that maps are taken in and no ring runs full.
+        With one, they wait for it, and its rings may: to get all events, read
+        them to their end instead.
+        """
+        from .reader import Reader
+
+        theirs = self._reader() if self._reader else None
+        if theirs is not None and not theirs.closed:
+            return self._wait(timeout, self.dispatch)
+        with Reader(self) as reader:
+            return self._wait(timeout, reader.discard)
+
+    def _wait(self, timeout: Optional[float], serve: Callable[[], None]) -> int:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            # In this order: what came before the end is taken in.
+            status = self.poll()
+            serve()
+            if status is not None:
+                break
+            left = 0.05 if deadline is None else min(0.05, deadline - time.monotonic())
+            if timeout is not None and left <= 0:
+                raise TimeoutExpired(self.args, timeout)
+            select.select([self.fileno()], [], [], left)
+        for _ in range(FAREWELLS):
+            if not select.select([self.fileno()], [], [], 0)[0]:
+                break
+            serve()
+        return status
+
+    def kernels(self) -> List[Kernel]:
+        """The CUDA kernels loaded so far, in order of loading."""
+        kernels = []
+        with guard:
+            kernel = lib.gputrace_target_next_kernel(self._pointer, ffi.NULL)
+            while kernel != ffi.NULL:
+                kernels.append(_kernel.of_pointer(kernel))
+                kernel = lib.gputrace_target_next_kernel(self._pointer, kernel)
+        return kernels

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the example tools have in common: options, starting the command, following it to its end."""
+import argparse
+import errno
+import os
+import signal
+import sys
+
+import gputrace
+from gputrace import Device, EventType
+
+# Exit statuses of a tool that could not do its work, as env(1) and timeout(1) have them.
+EXIT_TOOL = 125
+EXIT_CANNOT_RUN = 126
+EXIT_NOT_FOUND = 127
+
+
+class Parser(argparse.ArgumentParser):
+    """Options as all tools have them, then a command."""
+
+    def __init__(self, name, description):
+        super().__init__(prog=name, description=description, epilog="The exit status is the command's (128 + n if "
+                         "signal n ended it); 125 if the tool could do nothing, 126 if the command cannot be run, "
+                         "127 if it does not exist.")
+        self.add_argument("--device", choices=("gpu", "sim"), default="gpu",
+                          help="the real GPU (default), or the software device of libgputrace")
+        self.add_argument("--agent", metavar="PATH", help="use this libgputrace-agent.so")
+        self.add_argument("-q", "--quiet", action="store_true", help="errors only")
+        self.add_argument("-V", "--version", action="version",
+                          version=f"{name} (libgputrace) {gputrace.version()}")
+
+    def error(self, message):
+        self.exit(EXIT_TOOL, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+
+
+class Tool:
+    """A tool at work on a command."""
+
+    def __init__(self, name, options, command):
+        self.name = name
+        self.options = options
+        self.command = command[1:] if command[:1] == ["--"] else command
+        self.status = 0
+        level = gputrace.LogLevel.ERROR if options.quiet else gputrace.LogLevel.WARNING
+        self.ctx = gputrace.Context(lambda _, text: self.warn(text), level)
+        # The command writes to the same place: whole lines only.
+        sys.stdout.reconfigure(line_buffering=True)
+
+    def warn(self, text):
+        sys.stdout.flush()
+        print(f"{self.name}: {text}", file=sys.stderr)
+
+    def note(self, event):
+        """A note of the stream, for the user."""
+        if event.type is EventType.NOTE and not self.options.quiet:
+            self.warn(printable(event.text))
+
+    def spawn(self):
+        """Prepare the command, which then waits.  Exits if it cannot be."""
+        if not self.command:
+            self.warn(f"no command given\nTry '{self.name} --help'.")
+            sys.exit(EXIT_TOOL)
+        device = Device.SIM if self.options.device == "sim" else Device.REAL
+        try:
+            self.target = gputrace.Target.spawn(self.command, device=device, agent=self.options.agent, ctx=self.ctx)
+        except gputrace.Error as error:
+            self.warn(error)
+            # An error may also be about the agent; what is about the command begins with its name.
+            if not str(error).startswith(self.command[0] + ":"):
+                sys.exit(EXIT_TOOL)
+            sys.exit(EXIT_NOT_FOUND if error.errno == errno.ENOENT else EXIT_CANNOT_RUN)
+        return self.target
+
+    def events(self):
+        """Let the command run; its events until it has ended.  Signals sent to us go to it."""
+        reader = self.target.reader()
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2:
+            signal.signal(number, self.pass_on)
+        self.target.resume()
+        yield from reader
+        status = self.target.wait()
+        self.status = status if status >= 0 else 128 - status
+
+    def pass_on(self, number, _):
+        # The terminal sends its signals to the command as well.
+        if number in (signal.SIGINT, signal.SIGQUIT) and sys.stdin.isatty():
+            return
+        if self.target.poll() is None:
+            os.kill(self.target.pid, number)
+
+    def finish(self, did_something):
+        """The exit status; did_something false: nothing could be traced."""
+        if not self.target.agents:
+            self.warn("the command did not use CUDA" if self.options.device == "sim" else
+                      "the command did not use CUDA, or found no driver (libcuda.so.1) or no GPU; "
+                      "--device=sim runs it on the software device")
+        self.target.close()
+        # A command that failed says more than we can.
+        return self.status if self.status or did_something else EXIT_TOOL
+
+
+def printable(text):
+    """A name without control characters."""
+    return "".join(c if c.isprintable() else "?" for c in text or "")
+
+
+def microseconds(ns):
+    """Nanoseconds as "12.345"."""
+    return f"{ns // 1000}.{ns % 1000:03}"
+
+
+def main(tool):
+    """Run a tool's function; what fails is said in a sentence."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        sys.exit(tool())
+    except gputrace.Error as error:
+        print(f"{os.path.basename(sys.argv[0])}: {error}", file=sys.stderr)
+        sys.exit(EXIT_TOOL)

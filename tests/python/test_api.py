@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Driver calls by uprobes, and maps shared with the operating system's kernel."""
+import os
+
+from common import EventType, Run, gputrace, main, unittest
+
+
+@unittest.skipIf(os.geteuid(), "uprobes need root")
+class Calls(unittest.TestCase):
+    def test_calls_contain_their_launches(self):
+        run = Run("vecadd", "64", api=True)
+        names = run.names(EventType.API)
+        self.assertEqual(names["cuLaunchKernel"], 64)
+        self.assertEqual(names["cuStreamSynchronize"], 4)
+        launches = {launch.launch_id: launch for launch in run.of(EventType.LAUNCH)}
+        for call in run.of(EventType.API):
+            self.assertLessEqual(call.time, call.end)
+            self.assertEqual(call.result, 0)
+            if call.name == "cuLaunchKernel":
+                launch = launches[call.launch_id]
+                self.assertEqual(call.args["gridDimX"], launch.grid[0])
+                self.assertEqual(call.args["blockDimX"], 256)
+
+    def test_each_side_reads_what_the_other_wrote(self):
+        object = gputrace.Object.open("examples/bpf/launch-shared.bpf.o")
+        self.assertIs(object.program("on_launch").point, gputrace.Point.KERNEL)
+        run = Run("reload", "5", object=object)
+        self.assertEqual(run.counts[EventType.LAUNCH], 5)
+        # Shared: no refresh is needed, and initial values are what is in it.
+        self.assertEqual(object["counts"].snapshot(), {0: 5, 1: 5})
+        object["counts"].initial[0] = 100
+        self.assertEqual(object["counts"][0], 100)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every public function, constant and option of the headers is used by the package, or the reason stands here."""
+import ast
+import pathlib
+import re
+
+import gputrace
+from common import SOURCE, main, unittest
+
+# What Python has no use for, and why.
+NOT_USED = {
+    # A Python object holds one reference; Python itself counts who holds the object.
+    r"gputrace_\w+_ref": "Python counts references itself",
+}
+
+
+def headers():
+    texts = [path.read_text() for path in sorted((SOURCE / "include/gputrace").glob("*.h"))]
+    return re.sub(r"/\*.*?\*/", " ", "\n".join(texts), flags=re.DOTALL)
+
+
+def package():
+    folder = pathlib.Path(gputrace.__file__).parent
+    return {path.name: ast.parse(path.read_text()) for path in folder.glob("*.py")}
+
+
+def used():
+    """Names X in lib.X."""
+    return {node.attr for tree in package().values() for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "lib"}
+
+
+class Coverage(unittest.TestCase):
+    def check(self, declared):
+        excused = {name for name in declared for pattern in NOT_USED if re.fullmatch(pattern, name)}
+        self.assertEqual(sorted(declared - excused - used()), [], "no Python code uses these")
+        self.assertEqual(sorted(excused & used()), [], "these are used and need no excuse")
+
+    def test_functions(self):
+        declared = set(re.findall(r"\b(gputrace_\w+)\(", re.sub(r"typedef[^;]*;", "", headers())))
+        self.assertGreater(len(declared), 90)
+        self.check(declared)
+
+    def test_constants(self):
+        enums = re.findall(r"enum \w+ \{(.*?)\}", headers(), flags=re.DOTALL)
+        declared = {name for enum in enums for name in re.findall(r"\bGPUTRACE_\w+", enum)}
+        declared |= set(re.findall(r"#define (GPUTRACE_\w+) \(?-?\d", headers()))
+        self.assertGreater(len(declared), 40)
+        self.check(declared)
+
+    def test_options(self):
+        """Each field of an option struct can be given."""
+        names = {keyword.arg for tree in package().values() for node in ast.walk(tree)
+                 if isinstance(node, ast.Call) for keyword in node.keywords}
+        names |= {node.attr for tree in package().values() for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        names |= {node.value for tree in package().values() for node in ast.walk(tree)
+                  if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+        structs = re.findall(r"struct gputrace_\w+_opts \{(.*?)\}", headers(), flags=re.DOTALL)
+        fields = {name for struct in structs for name in re.findall(r"(\w+)(?:\[\d+\])?\s*[;,]", struct)}
+        self.assertGreater(len(fields), 20)
+        # Flags of a compilation are verify= and cache=; the others have none yet.
+        self.assertEqual(sorted(fields - names - {"reserved"}), [])
+
+    def test_docstrings(self):
+        """What a user can call says what it does."""
+        missing = []
+        for name in gputrace.__all__:
+            thing = getattr(gputrace, name)
+            if isinstance(thing, type):
+                missing += [f"{name}.{key}" for key, value in vars(thing).items()
+                            if not key.startswith("_") and (callable(value) or isinstance(value, property))
+                            and not getattr(value, "__doc__", None)]
+            if callable(thing) and not thing.__doc__:
+                missing.append(name)
+        self.assertEqual(missing, [])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The example tools say what their twins in C say, but for numbers of processes and times."""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+
+from common import SOURCE, TARGET, THREADS, main, unittest
+
+TWINS = SOURCE / "examples/python"
+
+
+def start(command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
+
+
+def both(tool, *words):
+    """What the two do."""
+    return (start([f"./gputrace-{tool}", *words]),
+            start([sys.executable, str(TWINS / f"gputrace-{tool}"), *words]))
+
+
+def alike(text):
+    """Without what differs from run to run: processes and times."""
+    text = re.sub(r"(?m)^( *\d+) +\d+( +\d+   sm)", r"\1 PID\2", text)
+    return re.sub(r"at most [\d.]+ us", "at most TIME", text)
+
+
+class Twins(unittest.TestCase):
+    maxDiff = None
+
+    def assert_alike(self, results):
+        c, python = results
+        self.assertEqual(alike(python.stdout), alike(c.stdout))
+        self.assertEqual(alike(python.stderr), alike(c.stderr))
+        self.assertEqual(python.returncode, c.returncode)
+        return python
+
+    def test_run(self):
+        said = self.assert_alike(both("run", "--device=sim", THREADS, "--", TARGET, "exits"))
+        self.assertIn("map entered:\n  [0] 96\nmap left:\n  [0] 96\n", said.stdout)
+        self.assert_alike(both("run", "--device=sim", "examples/bpf/kernel-count.bpf.o", TARGET, "contexts"))
+        self.assert_alike(both("run", "--device=sim", "-a", "examples/bpf/kernel-count.bpf.o", TARGET, "exits"))
+
+    def test_run_from_c(self):
+        source = str(SOURCE / "examples/bpf/threads.bpf.c")
+        done = start([sys.executable, str(TWINS / "gputrace-run"), "--device=sim", source, TARGET, "exits"])
+        self.assertIn("map entered:\n  [0] 96\n", done.stdout)
+        self.assertEqual(done.returncode, 0)
+
+    def test_kernels(self):
+        said = self.assert_alike(both("kernels", "--device=sim", "--", TARGET, "reload", "7"))
+        self.assertRegex(said.stdout, r" 7  PTX    bump\n")
+
+    def test_record(self):
+        c, python = both("record", "--no-api", "--device=sim", TARGET, "vecadd", "20")
+        self.assertEqual(alike(python.stderr), alike(c.stderr))
+        self.assertIn("20 launches, 20 kernels on the GPU, 0 driver calls, 0 lost", python.stderr)
+        self.assertEqual(self.kinds(python), self.kinds(c))
+
+    @staticmethod
+    def kinds(said):
+        """The lines without their numbers, in an order of their own."""
+        text = re.sub(r" error=\d+ns", "", said.stdout)
+        return sorted(" ".join(re.sub(r"[\d.]+", "N", line).split()) for line in text.splitlines())
+
+    def test_record_into_a_file(self):
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            for said in both("record", "--no-api", "--device=sim", "-o", file.name, TARGET, "vecadd", "20"):
+                self.assertEqual(said.returncode, 0)
+                self.assertIn(f"wrote {file.name}", said.stderr)
+                trace = json.load(file)["traceEvents"]
+                self.assertEqual(sum(event.get("cat") == "kernel" for event in trace), 20)
+                file.seek(0)
+
+    def test_how_they_end(self):
+        for words, status in ((["--", "no-such-command"], 127), (["--", "/"], 126), (["true"], 125),
+                              (["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137),
+                              (["--agent=/nonexistent.so", "true"], 125)):
+            with self.subTest(words):
+                self.assertEqual(self.assert_alike(both("kernels", "--device=sim", *words)).returncode, status)
+        for tool in "record", "run", "kernels":
+            for said in both(tool, "--no-such-option"):
+                self.assertEqual(said.returncode, 125)
+            self.assertIn(f"gputrace-{tool} (libgputrace) 0.", both(tool, "--version")[1].stdout)
+        self.assertEqual(both("run", "/nonexistent.bpf.o", "true")[1].returncode, 125)
+        for said in both("record", "--no-api", "--device=sim", "-o", "/dev/full", TARGET, "exits"):
+            self.assertEqual(said.returncode, 125)
+
+
+if __name__ == "__main__":
+    main()

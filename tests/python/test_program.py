@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs: what they are, compiling, running on this machine."""
+import errno
+
+from common import THREADS, gputrace, main, unittest
+from gputrace import Granularity, Point
+from test_map import EXIT, instruction
+
+
+class Programs(unittest.TestCase):
+    def test_what_an_object_holds(self):
+        with gputrace.Object.open("examples/bpf/kernel-count.bpf.o") as object:
+            program = object.programs["count_warp"]
+            self.assertEqual((program.name, program.section), ("count_warp", "cuda.warp/entry:*"))
+            self.assertIs(program.point, Point.ENTRY)
+            self.assertIs(program.granularity, Granularity.WARP)
+            self.assertEqual(program.pattern, "*")
+            self.assertIsNone(program.opcode)
+            with self.assertRaises(KeyError):
+                object.program("other")
+
+    def test_ptx(self):
+        with gputrace.Object.open(THREADS) as object:
+            image = object.program("on_entry").compile_ptx(optimize=3, cache=False)
+            self.assertIn("add.u64", image.ptx)
+            with self.assertRaises(gputrace.Error) as caught:
+                image.run()
+            self.assertEqual(caught.exception.errno, errno.EINVAL)
+
+    def test_fields_of_the_context(self):
+        object = gputrace.Object.empty()
+        context = gputrace.gpu_context(launch_id=11, kernel_id=12, thread=(1, 2, 3), block=(4, 5, 6),
+                                       block_dim=(7, 8, 9), grid_dim=(10, 13, 14))
+        self.assertEqual(len(context), 80)
+        for opcode, offset, value in ((0x79, 0, 11), (0x61, 8, 12), (0x61, 32, 1), (0x61, 40, 3),
+                                      (0x61, 44, 4), (0x61, 56, 7), (0x61, 68, 10), (0x61, 76, 14)):
+            program = object.add_program(f"at_{offset}", "cuda/entry:*",
+                                         instruction(opcode, dst=0, src=1, offset=offset) + EXIT)
+            image = program.compile_host(cache=False)
+            self.assertIsNone(image.ptx)
+            self.assertEqual(image.run(context), value)
+
+    def test_the_verifier_refuses(self):
+        # r0 is never written
+        program = gputrace.Object.empty().add_program("nothing", "cuda/entry:*", EXIT)
+        with self.assertRaises(gputrace.Error) as caught:
+            program.compile_ptx(cache=False)
+        self.assertEqual(caught.exception.errno, errno.EACCES)
+        self.assertIn("nothing", caught.exception.sentence)
+        self.assertNotEqual(program.log, "")
+
+    def test_whole_instructions_only(self):
+        with self.assertRaises(ValueError):
+            gputrace.Object.empty().add_program("half", "cuda/entry:*", EXIT[:4])
+        with self.assertRaises(gputrace.Error):
+            gputrace.Object.empty().add_program("none", "cuda/entry:*", b"")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BPF C from Python."""
+import os
+import unittest.mock
+
+from common import EventType, Run, gputrace, main, unittest
+
+BLOCKS = """
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 4);
+	__type(key, __u32);
+	__type(value, __u64);
+} blocks SEC(".maps");
+
+SEC("cuda.cta/entry:vecadd")
+int on_block(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 index = ctx->grid_dim[0] == 1 ? 1 : 0;
+	__u64 *count = bpf_map_lookup_elem(&blocks, &index);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	return 0;
+}
+"""
+
+
+class Source(unittest.TestCase):
+    def test_from_text_to_numbers(self):
+        object = gputrace.bpf(BLOCKS)
+        run = Run("vecadd", "16", object=object)
+        grids = [kernel.grid[0] for kernel in run.of(EventType.KERNEL)]
+        # 100000, 1000, 256 and 1 elements, four times each, 256 in a block
+        self.assertEqual(sum(grids), 4 * (391 + 4 + 1 + 1))
+        self.assertEqual(object["blocks"].snapshot(), {0: 4 * (391 + 4), 1: 8, 2: 0, 3: 0})
+
+    def test_errors_show_the_line(self):
+        with self.assertRaises(gputrace.CompileError) as caught:
+            gputrace.bpf(BLOCKS.replace("&index);", "&indx);"), name="blocks.c")
+        first = caught.exception.diagnostics[0]
+        self.assertEqual((first.file, first.line, first.severity), ("blocks.c", 13, "error"))
+        self.assertIn("'indx'", first.message)
+        self.assertEqual(first.source, "\t__u64 *count = bpf_map_lookup_elem(&blocks, &indx);")
+        self.assertEqual(first.source[first.column - 1:], "indx);")
+        self.assertIn("bpf_map_lookup_elem(&blocks, &indx)", str(caught.exception))
+        self.assertEqual(str(caught.exception).split("\n")[2].index("^"), 4 + first.column - 1)
+
+    def test_own_headers_and_flags(self):
+        text = "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n" \
+               "#include <gputrace/bpf/gputrace_gpu.h>\nconst volatile int n SEC(\".rodata.n\") = NUMBER;\n" \
+               "SEC(\"cuda/entry:*\") int f(void *ctx) { return n; }\n"
+        object = gputrace.Object.from_bytes(gputrace.compile_bpf(text, flags=["-DNUMBER=33"]))
+        self.assertEqual(object.program("f").compile_host(cache=False).run(), 33)
+        with self.assertRaisesRegex(gputrace.CompileError, "NUMBER"):
+            gputrace.bpf(text)
+
+    def test_without_clang(self):
+        with unittest.mock.patch.dict(os.environ, {"CLANG": "no-such-clang"}):
+            with self.assertRaisesRegex(gputrace.Error, "no-such-clang was not found"):
+                gputrace.bpf(BLOCKS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole way on the software device; the numbers are those of tests/e2e."""
+import re
+
+from common import THREADS, EventType, Run, gputrace, main, spawn, unittest
+
+
+class Stream(unittest.TestCase):
+    def test_every_launch_becomes_a_kernel(self):
+        run = Run("vecadd", "100")
+        self.assertEqual(run.counts[EventType.LAUNCH], 100)
+        self.assertEqual(run.counts[EventType.KERNEL], 100)
+        self.assertEqual(run.counts[EventType.PROCESS], 1)
+        self.assertEqual(run.counts[EventType.EXIT], 1)
+        self.assertEqual(run.counts[EventType.CONTEXT], 1)
+        self.assertEqual(run.counts[EventType.NOTE], 0)
+        self.assertEqual(run.lost, 0)
+        self.assertEqual(run.status, 0)
+        self.assertIn("launches 100 threads", run.output)
+
+    def test_kernels_are_tied_to_launches(self):
+        run = Run("vecadd", "64")
+        launches = {launch.launch_id: launch for launch in run.of(EventType.LAUNCH)}
+        self.assertEqual(len(launches), 64)
+        for kernel in run.of(EventType.KERNEL):
+            launch = launches.pop(kernel.launch_id)
+            self.assertEqual(kernel.name, "vecadd")
+            self.assertEqual(kernel.stream, launch.stream)
+            self.assertEqual(kernel.grid, launch.grid)
+            self.assertEqual(kernel.block, (256, 1, 1))
+            self.assertEqual(launch.pid, run.pid)
+            self.assertLess(kernel.gpu_start, kernel.gpu_end)
+            self.assertGreaterEqual(kernel.time + kernel.time_error, launch.time)
+        self.assertEqual(launches, {})
+        self.assertEqual(sorted({kernel.grid[0] for kernel in run.of(EventType.KERNEL)}), [1, 4, 391])
+
+    def test_threads_are_counted_exactly(self):
+        object = gputrace.Object.open(THREADS)
+        run = Run("vecadd", "40", object=object)
+        threads = int(re.match(r"launches 40 threads (\d+)", run.output).group(1))
+        object.refresh()
+        self.assertEqual(object["entered"][0], threads)
+        self.assertEqual(object["left"][0], threads)
+        self.assertEqual(sum(k.grid[0] * k.block[0] for k in run.of(EventType.KERNEL)), threads)
+
+    def test_every_way_out_counts(self):
+        object = gputrace.Object.open(THREADS)
+        run = Run("exits", object=object)
+        self.assertEqual(object["entered"][0], 96)
+        self.assertEqual(object["left"][0], 96)
+        self.assertEqual(run.counts[EventType.KERNEL], 1)
+
+    def test_graphs_replay_with_their_probes(self):
+        object = gputrace.Object.open(THREADS)
+        run = Run("graph", "50", object=object)
+        self.assertEqual(object["entered"][0], 50 * (1024 + 2048 + 32 + 32 + 64))
+        self.assertEqual(run.counts[EventType.LAUNCH], 5)
+        self.assertEqual(run.counts[EventType.KERNEL], 250)
+
+    def test_kernels_are_listed(self):
+        run = Run("reload", "20", object=gputrace.Object.open(THREADS))
+        self.assertEqual(sorted(kernel.name for kernel in run.kernels), ["bump", "exits", "spin", "vecadd"])
+        for kernel in run.kernels:
+            self.assertEqual(kernel.launches, 20 if kernel.name == "bump" else 0)
+            self.assertIs(kernel.route, gputrace.Route.PTX)
+            self.assertIsNone(kernel.reason)
+            self.assertEqual(kernel.arch, 75)
+            self.assertEqual(kernel.pid, run.pid)
+
+    def test_children_are_followed(self):
+        object = gputrace.Object.open(THREADS)
+        run = Run("fork", object=object)
+        self.assertEqual(run.counts[EventType.PROCESS], 2)
+        self.assertEqual(run.counts[EventType.EXIT], 2)
+        blocks = {kernel.pid == run.pid: kernel.block[0] for kernel in run.of(EventType.KERNEL)}
+        self.assertEqual(blocks, {True: 32, False: 64})
+        entered = object["entered"]
+        self.assertEqual(entered.instance_count, 2)
+        self.assertEqual(sorted(view[0] for view in entered.instances), [32, 64])
+        self.assertEqual(entered.sum(0), 96)
+        with self.assertRaisesRegex(LookupError, "2 instances"):
+            entered[0]
+
+    def test_every_end_is_survived(self):
+        for way in "return", "exit", "_exit", "kill":
+            with self.subTest(way):
+                run = Run("leave", way)
+                self.assertEqual(run.counts[EventType.LAUNCH], 2)
+                self.assertEqual(run.counts[EventType.KERNEL], 2)
+                self.assertEqual(run.status < 0, way == "kill")
+
+    def test_detached_in_the_middle(self):
+        links = []
+
+        def watch(target, event):
+            if event.type is EventType.KERNEL:
+                for link in links:
+                    link.detach()
+
+        class Detached(Run):
+            def _follow(self, target, *rest):
+                links.append(target.attach_timeline())
+                links.append(target.attach(gputrace.Object.open(THREADS)))
+                super()._follow(target, *rest)
+
+        run = Detached("vecadd", "300", timeline=False, watch=watch)
+        self.assertGreaterEqual(run.counts[EventType.KERNEL], 1)
+        self.assertEqual(run.counts[EventType.LAUNCH], 300)
+        self.assertEqual(run.status, 0)
+
+    def test_what_is_lost_is_counted(self):
+        run = Run("threads", "1000", agent_ring_bytes=4096)
+        self.assertGreater(run.lost, 0)
+        self.assertEqual(sum(event.count for event in run.of(EventType.LOST)), run.lost)
+        self.assertEqual(run.counts[EventType.LAUNCH] + run.counts[EventType.FUNCTION] +
+                         run.counts[EventType.CONTEXT] + run.lost, 4000 + 4 + 1)
+
+    def test_lengths_are_measured(self):
+        kernels = Run("spin", "50000", "500000").of(EventType.KERNEL)
+        self.assertEqual(len(kernels), 2)
+        for kernel, length in zip(kernels, (50000, 500000)):
+            self.assertGreaterEqual(kernel.duration + 100, length)
+
+    def test_a_target_without_reader(self):
+        object = gputrace.Object.open(THREADS)
+        with spawn("exits") as target:
+            target.attach(object)
+            self.assertIsNone(target.poll())
+            target.resume()
+            self.assertEqual(target.wait(20), 0)
+            self.assertEqual(target.agents, 1)
+            object.refresh()
+        self.assertEqual(object["left"][0], 96)
+
+    def test_environment_and_status(self):
+        for words, status in ((["sh", "-c", "exit $N"], 7), (["sh", "-c", "kill -9 $$"], -9)):
+            with gputrace.Target.spawn(words, env={"N": "7", "PATH": "/bin:/usr/bin"}) as target:
+                target.resume()
+                self.assertEqual(target.wait(20), status)
+                self.assertEqual(target.returncode, status)
+
+    def test_one_reader_at_a_time(self):
+        with spawn("exits") as target:
+            with target.reader():
+                with self.assertRaises(gputrace.Error) as caught:
+                    target.reader()
+            self.assertIn("reader already", caught.exception.sentence)
+            target.reader()
+
+
+if __name__ == "__main__":
+    main()

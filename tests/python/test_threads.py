@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiting beside other threads, in asyncio, across fork, and under Ctrl-C."""
+import asyncio
+import gc
+import os
+import signal
+import threading
+import time
+
+from common import THREADS, EventType, gputrace, main, spawn, unittest
+
+
+def counting_thread(stop, counts):
+    while not stop.is_set():
+        counts[0] += 1
+        time.sleep(0.001)
+
+
+class Waiting(unittest.TestCase):
+    def test_others_run_meanwhile(self):
+        stop, counts = threading.Event(), [0]
+        with spawn("exits") as target, target.reader() as reader:
+            other = threading.Thread(target=counting_thread, args=(stop, counts))
+            other.start()
+            start = time.monotonic()
+            self.assertFalse(reader.wait(0.5))
+            waited = time.monotonic() - start
+            stop.set()
+            other.join()
+        self.assertGreaterEqual(waited, 0.5)
+        self.assertGreater(counts[0], 50)
+
+    def test_one_reads_and_others_look(self):
+        object = gputrace.Object.open(THREADS)
+        stop, failures = threading.Event(), []
+        with spawn("vecadd", "200") as target:
+            target.attach_timeline()
+            target.attach(object)
+            reader = target.reader()
+
+            def look():
+                try:
+                    while not stop.is_set():
+                        target.kernels(), target.agents, reader.lost, object["entered"].sum
+                        object["entered"].initial[0]
+                        gc.collect()
+                except BaseException as error:
+                    failures.append(error)
+
+            others = [threading.Thread(target=look) for _ in range(3)]
+            for other in others:
+                other.start()
+            target.resume()
+            kernels = sum(event.type is EventType.KERNEL for event in reader)
+            stop.set()
+            for other in others:
+                other.join()
+        self.assertEqual(failures, [])
+        self.assertEqual(kernels, 200)
+
+    def test_two_targets_at_once(self):
+        results = []
+
+        def follow():
+            with spawn("vecadd", "50") as target:
+                target.attach_timeline()
+                reader = target.reader()
+                target.resume()
+                results.append(sum(event.type is EventType.KERNEL for event in reader))
+
+        others = [threading.Thread(target=follow) for _ in range(2)]
+        for other in others:
+            other.start()
+        for other in others:
+            other.join()
+        self.assertEqual(results, [50, 50])
+
+    def test_asyncio(self):
+        ticks = [0]
+
+        async def tick():
+            while True:
+                ticks[0] += 1
+                await asyncio.sleep(0.001)
+
+        async def follow():
+            with spawn("vecadd", "100") as target:
+                target.attach_timeline()
+                reader = target.reader()
+                ticker = asyncio.ensure_future(tick())
+                target.resume()
+                types = [event.type async for event in reader]
+                ticker.cancel()
+                return types
+
+        types = asyncio.run(follow())
+        self.assertEqual(types.count(EventType.KERNEL), 100)
+        self.assertGreater(ticks[0], 20)
+
+    def test_interrupted(self):
+        with spawn("exits") as target, target.reader() as reader:
+            timer = threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,))
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                reader.wait(20)
+            timer.join()
+            # The reader is as it was.
+            target.attach_timeline()
+            target.resume()
+            self.assertEqual(sum(event.type is EventType.KERNEL for event in reader), 1)
+
+
+class Fork(unittest.TestCase):
+    def test_a_child_leaves_its_parents_objects_alone(self):
+        target = spawn("exits")
+        target.attach_timeline()
+        reader = target.reader()
+        child = os.fork()
+        if not child:
+            # Ending a target that waits would kill its program.
+            try:
+                target.close()
+                del target, reader
+                gc.collect()
+                with gputrace.Object.open(THREADS) as object:
+                    os._exit(len(object.programs) - 2)
+            finally:
+                os._exit(9)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        target.resume()
+        self.assertEqual(sum(event.type is EventType.KERNEL for event in reader), 1)
+        self.assertEqual(target.wait(20), 0)
+
+
+if __name__ == "__main__":
+    main()

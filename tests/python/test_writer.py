@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trace files."""
+import errno
+import json
+import tempfile
+
+from common import EventType, Run, gputrace, main, spawn, unittest
+
+
+class Writers(unittest.TestCase):
+    def test_every_kernel_is_in_the_file(self):
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            with gputrace.Writer(file.name) as writer:
+                run = Run("vecadd", "20", watch=lambda target, event: writer.add(event))
+            writer.close()
+            trace = json.load(file)["traceEvents"]
+        kernels = [event for event in trace if event.get("cat") == "kernel"]
+        self.assertEqual([event["name"] for event in kernels], ["vecadd"] * 20)
+        self.assertEqual(run.counts[EventType.KERNEL], 20)
+
+    def test_only_the_latest_event(self):
+        with tempfile.NamedTemporaryFile() as file, spawn("exits") as target:
+            writer = gputrace.Writer(file.name)
+            target.attach_timeline()
+            reader = target.reader()
+            target.resume()
+            first, second = next(reader), next(reader)
+            writer.add(second)
+            with self.assertRaisesRegex(ValueError, "gone on"):
+                writer.add(first)
+            reader.close()
+            with self.assertRaisesRegex(ValueError, "gone on"):
+                writer.add(second)
+            writer.close()
+            with self.assertRaisesRegex(ValueError, "closed"):
+                writer.add(second)
+
+    def test_files_that_cannot_be(self):
+        with self.assertRaises(gputrace.Error) as caught:
+            gputrace.Writer("/nonexistent/trace.json")
+        self.assertEqual(caught.exception.errno, errno.ENOENT)
+        writer = gputrace.Writer("/dev/full")
+        with self.assertRaises(gputrace.Error) as caught:
+            writer.close()
+        self.assertEqual(caught.exception.errno, errno.ENOSPC)
+        writer.close()
+
+
+if __name__ == "__main__":
+    main()
