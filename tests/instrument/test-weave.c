@@ -104,6 +104,8 @@ static const struct {
 	{ GT_POINT_INST, "bar", KERNEL("bar.sync 0; barrier.sync 0; bar.warp.sync -1; ret;"),
 	  { "bar.sync", "bar.warp.sync" } },
 	{ GT_POINT_INST, "*.f32", KERNEL("ld .global /* c */ .f32 %r1, [%rd1]; ret;"), { "ld .global" } },
+	{ GT_POINT_INST, "[ls][dt].*", KERNEL("ld.global.u32 %r1, [%rd1]; ldu.global.u32 %r1, [%rd1]; st.shared.u32 [%r1], 4;"
+		"atom.global.add.u32 %r1, [%rd1], 1; ret;"), { "ld.global", "st.shared" } },
 	{ GT_POINT_INST, "?et", KERNEL("ret;"), { "ret;" } },
 	{ GT_POINT_BLOCK, NULL, KERNEL("mov.u32 %r1, 1; @%p bra B; mov.u32 %r2, 1; A: B: mov.u32 %r3, 1; @%q bra A; ret;"),
 	  { "mov.u32 %r1", "mov.u32 %r2", "mov.u32 %r3", "ret;" } },

@@ -149,8 +149,8 @@ int gt_probe_fits(const struct gt_ptx *ptx, const struct gt_probe *probe,
 		       ptx->accesses[statement->access].point == probe->point;
 	case GT_POINT_INST:
 		length = gt_ptx_opcode(ptx, statement->opcode, opcode);
-		return gt_glob(probe->opcode, opcode, length) ||
-		       gt_glob(probe->opcode, opcode, strcspn(opcode, "."));
+		return gt_glob_sets(probe->opcode, opcode, length) ||
+		       gt_glob_sets(probe->opcode, opcode, strcspn(opcode, "."));
 	default:
 		return 0;
 	}
