@@ -35,7 +35,7 @@ static bool find_driver(void)
 /* Whoever asked to be loaded here before us still is. */
 static void chain(void)
 {
-	const char *path = getenv(GT_ENV_CHAIN);
+	const char *path = secure_getenv(GT_ENV_CHAIN);
 	void *library;
 	int (*initialize)(void);
 

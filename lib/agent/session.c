@@ -21,7 +21,7 @@ atomic_bool gt_active;
 
 static int connect_controller(void)
 {
-	const char *path = getenv(GT_ENV_SOCKET);
+	const char *path = secure_getenv(GT_ENV_SOCKET);
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd;
 

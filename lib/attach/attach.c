@@ -154,7 +154,7 @@ static int add_gpu_program(struct gputrace_link *link, struct gputrace_program *
 		r = gt_link_add_probe(link, &probe);
 	free(text);
 	free(function);
-	return r ? gt_error(r, "out of memory") : 0;
+	return r;
 }
 
 /* A link that came to nothing: it stays in the target's list, empty and detached. */
@@ -283,8 +283,11 @@ int gputrace_attach_timeline(struct gputrace_target *target, struct gputrace_lin
 		return r;
 	link->timeline = true;
 	entry.link = exit_.link = link->bit;
-	if (gt_link_add_probe(link, &entry) || gt_link_add_probe(link, &exit_))
-		return give_up(link, gt_error(-ENOMEM, "out of memory"));
+	r = gt_link_add_probe(link, &entry);
+	if (!r)
+		r = gt_link_add_probe(link, &exit_);
+	if (r)
+		return give_up(link, r);
 	*ret_link = link;
 	return 0;
 }

@@ -48,12 +48,25 @@ int gt_link_new(struct gputrace_target *target, bool on_gpu, struct gputrace_lin
 	return 0;
 }
 
+static unsigned count_probes(const struct gputrace_target *target)
+{
+	unsigned count = 0;
+
+	for (const struct gputrace_link *link = target->links; link; link = link->next)
+		count += link->probe_count;
+	return count;
+}
+
 int gt_link_add_probe(struct gputrace_link *link, const struct gt_probe *probe)
 {
-	struct gt_probe *more = realloc(link->probes, (link->probe_count + 1) * sizeof(*more)), *copy;
+	struct gt_probe *more, *copy;
 
+	if (count_probes(link->target) >= GT_PROBES_MAX)
+		return gt_error(-ENOSPC, "a target has room for %d GPU programs (the timeline counts as two)",
+				GT_PROBES_MAX);
+	more = realloc(link->probes, (link->probe_count + 1) * sizeof(*more));
 	if (!more)
-		return -ENOMEM;
+		return gt_error(-ENOMEM, "out of memory");
 	link->probes = more;
 	copy = &more[link->probe_count];
 	*copy = *probe;
@@ -61,7 +74,9 @@ int gt_link_add_probe(struct gputrace_link *link, const struct gt_probe *probe)
 	copy->kernel = strdup(probe->kernel);
 	copy->opcode = probe->opcode ? strdup(probe->opcode) : NULL;
 	link->probe_count++;
-	return copy->function && copy->kernel && (!probe->opcode || copy->opcode) ? 0 : -ENOMEM;
+	if (!copy->function || !copy->kernel || (probe->opcode && !copy->opcode))
+		return gt_error(-ENOMEM, "out of memory");
+	return 0;
 }
 
 int gt_link_add_text(struct gputrace_link *link, const char *text)
@@ -70,7 +85,7 @@ int gt_link_add_text(struct gputrace_link *link, const char *text)
 	char *more = realloc(link->text, have + size + 1);
 
 	if (!more)
-		return -ENOMEM;
+		return gt_error(-ENOMEM, "out of memory");
 	memcpy(more + have, text, size + 1);
 	link->text = more;
 	return 0;

@@ -33,7 +33,7 @@ struct gputrace_link {
 
 /* A new link in the target's list; on_gpu: with a bit of its own, -ENOSPC when all are taken. */
 int gt_link_new(struct gputrace_target *target, bool on_gpu, struct gputrace_link **ret_link);
-/* One more reference, as the caller's result. */
+/* -ENOMEM; -ENOSPC: GT_PROBES_MAX programs are on the target.  With gt_error() text. */
 int gt_link_add_probe(struct gputrace_link *link, const struct gt_probe *probe);
 int gt_link_add_text(struct gputrace_link *link, const char *text);
 

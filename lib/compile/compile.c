@@ -243,7 +243,8 @@ int gputrace_compile_host(struct gputrace_program *program, const struct gputrac
 
 struct gputrace_image *gputrace_image_ref(struct gputrace_image *image)
 {
-	__atomic_fetch_add(&image->refs, 1, __ATOMIC_RELAXED);
+	if (image)
+		__atomic_fetch_add(&image->refs, 1, __ATOMIC_RELAXED);
 	return image;
 }
 

@@ -258,7 +258,8 @@ int gputrace_object_open_mem(struct gputrace_ctx *ctx, const void *data, size_t 
 
 struct gputrace_object *gputrace_object_ref(struct gputrace_object *object)
 {
-	__atomic_fetch_add(&object->refs, 1, __ATOMIC_RELAXED);
+	if (object)
+		__atomic_fetch_add(&object->refs, 1, __ATOMIC_RELAXED);
 	return object;
 }
 

@@ -109,7 +109,7 @@ static uint32_t timeline_link(const struct gputrace_target *target)
 /* For tests and for whoever has to find out which of the two ways is at fault. */
 static uint32_t route_flags(void)
 {
-	const char *route = getenv("GPUTRACE_ROUTE");
+	const char *route = secure_getenv("GPUTRACE_ROUTE");
 
 	if (route && !strcmp(route, "ptx"))
 		return GT_CONFIG_NO_GRAFT;

@@ -38,14 +38,14 @@ static int check_ring(const char *what, uint64_t *bytes)
 
 static const char *default_agent(void)
 {
-	const char *path = getenv("GPUTRACE_AGENT");
+	const char *path = secure_getenv("GPUTRACE_AGENT");
 
 	return path && *path ? path : GT_AGENT_PATH;
 }
 
 static const char *sim_directory(void)
 {
-	const char *path = getenv("GPUTRACE_SIM_DIR");
+	const char *path = secure_getenv("GPUTRACE_SIM_DIR");
 
 	return path && *path ? path : GT_SIM_DIR;
 }
@@ -166,7 +166,7 @@ static int listen_for_agents(struct gputrace_target *target)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct epoll_event event = { .events = EPOLLIN };	/* data.ptr NULL: the listener */
-	const char *base = getenv("XDG_RUNTIME_DIR");
+	const char *base = secure_getenv("XDG_RUNTIME_DIR");
 
 	if (!base || strlen(base) > 30 || access(base, W_OK))
 		base = "/tmp";
