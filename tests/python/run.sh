@@ -9,7 +9,7 @@ fi
 if [ -n "${SANITIZE_FLAGS-}" ]; then
 	# Python itself is built without; it frees little at its end.
 	LD_PRELOAD=$(${CC:-cc} -print-file-name=libasan.so)
-	ASAN_OPTIONS=detect_leaks=0
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 	export LD_PRELOAD ASAN_OPTIONS
 fi
 srcdir=$(cd "${srcdir:-.}" && pwd)
