@@ -414,8 +414,6 @@ static int check_uniform(struct gt_graft_stub *stub, const char **ret_why)
 	free(live);
 	free(flow);
 	free(leaders);
-	for (unsigned p = 0; p < GT_UR_COUNT / 2; p++)
-		stub->uniform_pairs += stub->uniform[p];
 	*ret_why = known ? "the probes' machine code keeps values for whole warps, which at exit are not together" :
 		   "the probes' machine code uses registers of whole warps in an unknown way";
 	return sound ? 0 : -EINVAL;

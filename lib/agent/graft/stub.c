@@ -147,8 +147,6 @@ static void read_module_records(struct gt_graft_stub *stub, const struct gt_elf 
 			stub->frame = value;
 		else if (record.attribute == GT_ATTR_MIN_STACK)
 			stub->min_stack = value;
-		else if (record.attribute == GT_ATTR_MAX_STACK)
-			stub->max_stack = value;
 	}
 }
 

@@ -45,7 +45,7 @@ struct gt_graft_stub {
 	gt_word prologue[GT_PROLOGUE_MAX];	/* runs before them */
 	unsigned prologue_count;
 	unsigned registers;
-	uint32_t frame, min_stack, max_stack;
+	uint32_t frame, min_stack;
 	struct gt_offsets lists[GT_LISTS];
 	struct gt_offsets coop_masks;	/* goes with GT_LIST_COOP */
 	uint32_t sw_war;
@@ -54,7 +54,6 @@ struct gt_graft_stub {
 	unsigned convergence;		/* one more than the highest convergence barrier it names */
 	/* Exit stubs: uniform registers that it names, by pairs. */
 	bool uniform[GT_UR_COUNT / 2];
-	unsigned uniform_pairs;
 };
 
 /* Does the instruction take an operand from a constant bank? */
