@@ -55,6 +55,10 @@ class Source(unittest.TestCase):
         with self.assertRaisesRegex(gputrace.CompileError, "NUMBER"):
             gputrace.bpf(text)
 
+    def test_warnings_are_pythons(self):
+        with self.assertWarnsRegex(UserWarning, "program.bpf.c:1:12: warning: unused function"):
+            gputrace.compile_bpf("static int f(void) { return 0; }\n")
+
     def test_without_clang(self):
         with unittest.mock.patch.dict(os.environ, {"CLANG": "no-such-clang"}):
             with self.assertRaisesRegex(gputrace.Error, "no-such-clang was not found"):

@@ -110,26 +110,49 @@ class Waiting(unittest.TestCase):
             self.assertEqual(sum(event.type is EventType.KERNEL for event in reader), 1)
 
 
+def forked(function):
+    """Run a function in a child; did it return true?"""
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(0 if function() else 8)
+        finally:
+            os._exit(9)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 class Fork(unittest.TestCase):
+    def in_child(self):
+        """All is the parent's: nothing may reach the traced program."""
+        try:
+            self.target.resume()
+        except ValueError as error:
+            refused = "forked" in str(error)
+        self.target.close()
+        del self.target, self.object
+        gc.collect()
+        with gputrace.Object.open(THREADS) as object:
+            return refused and len(object.programs) == 2
+
     def test_a_child_leaves_its_parents_objects_alone(self):
-        target = spawn("exits")
-        target.attach_timeline()
-        reader = target.reader()
-        child = os.fork()
-        if not child:
-            # Ending a target that waits would kill its program.
-            try:
-                target.close()
-                del target, reader
-                gc.collect()
-                with gputrace.Object.open(THREADS) as object:
-                    os._exit(len(object.programs) - 2)
-            finally:
-                os._exit(9)
-        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
-        target.resume()
-        self.assertEqual(sum(event.type is EventType.KERNEL for event in reader), 1)
-        self.assertEqual(target.wait(20), 0)
+        self.object = gputrace.Object.open(THREADS)
+        self.target = spawn("threads", "100")
+        self.target.attach_timeline()
+        self.target.attach(self.object)
+        reader = self.target.reader()
+        # Ending a target that waits would kill its program.
+        self.assertTrue(forked(self.in_child))
+        self.target.resume()
+        kernels = 0
+        for event in reader:
+            kernels += event.type is EventType.KERNEL
+            if kernels == 1 and event.type is EventType.KERNEL:
+                # Detaching would stop what its threads count.
+                self.assertTrue(forked(self.in_child))
+        self.assertEqual(kernels, 400)
+        self.assertEqual(self.object["left"][0], 400 * 32)
+        self.assertEqual(self.target.wait(20), 0)
+        self.target.close()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ Object.refresh().
 from __future__ import annotations
 
 import os
+import select
 import threading
 from collections import deque
 from types import TracebackType
@@ -72,21 +73,24 @@ def own(pointer: Any, unref: Callable[[Any], Any]) -> Any:
 class Handle:
     """Base of what holds a reference to one of the library's objects."""
 
-    __slots__ = ("_owned", "__weakref__")
+    __slots__ = ("_owned", "_generation", "__weakref__")
 
     def __init__(self, owned: Any) -> None:
         self._owned = owned
+        self._generation = guard.generation
 
     @property
     def _pointer(self) -> Any:
         if self._owned is None:
             raise ValueError(f"this {type(self).__name__} is closed")
+        if self._generation != guard.generation:
+            raise ValueError(f"this {type(self).__name__} belongs to the process that forked this one")
         return self._owned
 
     @property
     def closed(self) -> bool:
-        """Was close() called?"""
-        return self._owned is None
+        """Was close() called, or does it belong to the process that forked this one?"""
+        return self._owned is None or self._generation != guard.generation
 
     def close(self) -> None:
         """Give up the object now.  Harmless when repeated."""
@@ -122,6 +126,13 @@ def options(struct: str, **fields: Any) -> Any:
     result = ffi.new(f"struct {struct} *", given)
     result.size = ffi.sizeof(f"struct {struct}")
     return result
+
+
+def readable(fd: int, seconds: float) -> bool:
+    """Wait until a descriptor is readable, at most so long.  Unlike select() good for any number."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(max(0, seconds) * 1000))
 
 
 def path_bytes(path: Any) -> bytes:

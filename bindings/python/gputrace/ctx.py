@@ -45,7 +45,8 @@ class Context(Handle):
     """Receives the library's messages.  Wherever one is asked for, None will do.
 
     log is called with a LogLevel and a line of text, by the thread whose call
-    caused the message; log_level is the least important level passed on.
+    caused the message, and must not call this package; log_level is the least
+    important level passed on.
     """
 
     __slots__ = ()

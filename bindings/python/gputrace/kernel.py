@@ -34,6 +34,10 @@ class Kernel:
     shared_bytes: int  #: static shared memory
     launches: int  #: seen by a reader of the target so far
 
+    def matches(self, pattern: str) -> bool:
+        """Does a program with this pattern go into the kernel?"""
+        return bool(lib.gputrace_kernel_name_matches(self.name.encode(), pattern.encode()))
+
 
 def of_pointer(kernel: Any) -> Kernel:
     """A copy; to be called with the lock held."""

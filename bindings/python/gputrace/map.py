@@ -197,7 +197,7 @@ class MapView(MutableMapping[Key, Value]):
 def _typed(array: Any, layout: Layout) -> Any:
     """Bytes in the last dimension as numbers."""
     form = (layout.form or "").lstrip("@=<>!")
-    order = layout.form[0] if layout.form and layout.form[0] in "<>" else "="
+    order = {"<": "<", ">": ">", "!": ">"}.get((layout.form or "=")[0], "=")
     if not form or len(set(form)) != 1 or not set(form) <= set("bBhHiIqQfd"):
         return array
     # int and unsigned have four bytes wherever "=" is used, which numpy calls i4.

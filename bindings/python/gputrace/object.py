@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Dict, Iterator, Optional, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Union
 
 from . import ctx as _ctx
 from ._cffi import ffi, lib
@@ -22,7 +22,7 @@ class Object(Handle):
 
     __slots__ = ("_ctx",)
 
-    def __init__(self, pointer: object, ctx: Optional[Context] = None) -> None:
+    def __init__(self, pointer: Any, ctx: Optional[Context] = None) -> None:
         super().__init__(own(pointer, lib.gputrace_object_unref))
         self._ctx = ctx
 
@@ -76,13 +76,13 @@ class Object(Handle):
                 ffi.from_buffer(instructions), len(instructions) // 8, result))
         return Program(self, result[0])
 
-    def _walk(self, following: object) -> Iterator[object]:
+    def _walk(self, following: Callable[[Any, Any], Any]) -> Iterator[Any]:
         with guard:
-            item = following(self._pointer, ffi.NULL)  # type: ignore[operator]
+            item = following(self._pointer, ffi.NULL)
         while item != ffi.NULL:
             yield item
             with guard:
-                item = following(self._pointer, item)  # type: ignore[operator]
+                item = following(self._pointer, item)
 
     @property
     def programs(self) -> Dict[str, Program]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import select
 import time
 import weakref
 from errno import ENODATA
 from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, Optional
 
 from ._cffi import ffi, lib
-from ._library import Handle, guard, options, own
+from ._library import Handle, guard, options, own, readable
 from .error import check
 from .event import Event
 
@@ -80,7 +79,7 @@ class Reader(Handle):
             left = POLL_S if deadline is None else min(POLL_S, deadline - time.monotonic())
             if left <= 0:
                 return False
-            select.select([self.fileno()], [], [], left)
+            readable(self.fileno(), left)
         return not self._ended
 
     def next_event(self) -> Optional[Event]:

@@ -9,8 +9,9 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
+import warnings
 from dataclasses import dataclass
-from errno import ENOENT, EINVAL
+from errno import EINVAL, ENOENT
 from typing import List, Optional, Sequence
 
 from ._cffi import lib
@@ -100,7 +101,8 @@ def compile_bpf(source: str, *, name: str = "program.bpf.c", flags: Sequence[str
 
     The headers that every program needs are included first, unless the text
     includes <gputrace/bpf/gputrace_gpu.h> itself.  flags are added to clang's
-    own.  CompileError shows the lines that are wrong, numbered as in source.
+    own.  CompileError shows the lines that are wrong, numbered as in source;
+    clang's warnings become Python's.
     """
     prelude = "" if HEADER in source else PRELUDE
     marked = name.replace("\\", "\\\\").replace('"', '\\"')
@@ -114,9 +116,11 @@ def compile_bpf(source: str, *, name: str = "program.bpf.c", flags: Sequence[str
         command += [*flags, "-x", "c", "-c", "-", "-o", str(output)]
         done = subprocess.run(command, input=f'{prelude}#line 1 "{marked}"\n{source}', text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        found = _diagnostics(done.stdout, name, source.split("\n"))
         if done.returncode:
-            found = _diagnostics(done.stdout, name, source.split("\n"))
             raise CompileError(EINVAL, "\n".join(map(str, found)) or done.stdout.strip(), 0, found)
+        for one in found:
+            warnings.warn(str(one), stacklevel=2)
         return output.read_bytes()
 
 

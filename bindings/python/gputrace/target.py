@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import time
 import weakref
 from enum import IntEnum
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Sequen
 from . import ctx as _ctx
 from . import kernel as _kernel
 from ._cffi import ffi, lib
-from ._library import Handle, guard, options, own, path_bytes
+from ._library import Handle, guard, options, own, path_bytes, readable
 from .ctx import Context
 from .error import check
 from .kernel import Kernel
@@ -70,8 +69,8 @@ class Target(Handle):
         result = ffi.new("struct gputrace_target **")
         words = [path_bytes(word) for word in args]
         argv, _kept_words = _strings(words)
-        environment = os.environb if env is None else {os.fsencode(k): os.fsencode(v) for k, v in env.items()}
-        envp, _kept_environment = _strings([name + b"=" + value for name, value in environment.items()])
+        envp, _kept_environment = (None, []) if env is None else _strings(
+            [os.fsencode(f"{name}={value}") for name, value in env.items()])
         path = None if agent is None else ffi.new("char[]", path_bytes(agent))
         opts = options("gputrace_spawn_opts", device=device, agent=path, envp=envp,
                        agent_ring_bytes=agent_ring_bytes, gpu_ring_bytes=gpu_ring_bytes)
@@ -206,9 +205,9 @@ class Target(Handle):
             left = 0.05 if deadline is None else min(0.05, deadline - time.monotonic())
             if timeout is not None and left <= 0:
                 raise TimeoutExpired(self.args, timeout)
-            select.select([self.fileno()], [], [], left)
+            readable(self.fileno(), left)
         for _ in range(FAREWELLS):
-            if not select.select([self.fileno()], [], [], 0)[0]:
+            if not readable(self.fileno(), 0):
                 break
             serve()
         return status
