@@ -24,7 +24,7 @@ struct record {
 	const char *output;
 	int no_api;
 	int write_failed;
-	uint64_t launches, kernels, calls, lost, max_error;
+	uint64_t launches, kernels, calls, lost, unended, max_error;
 	struct print print;
 };
 
@@ -43,6 +43,9 @@ static void count(struct record *record, const struct gputrace_event *event)
 		record->kernels++;
 		if (error > record->max_error)
 			record->max_error = error;
+		break;
+	case GPUTRACE_EVENT_EXIT:
+		record->unended += gputrace_event_get_count(event);
 		break;
 	case GPUTRACE_EVENT_LOST:
 		record->lost += gputrace_event_get_count(event);
@@ -90,6 +93,9 @@ static void summarise(const struct record *record)
 		tool_print_us(stderr, 0, record->max_error);
 		fprintf(stderr, " us\n");
 	}
+	if (record->unended)
+		fprintf(stderr, "%s: %" PRIu64 " kernels were not seen to end: they failed or were still running\n",
+			record->tool.name, record->unended);
 	if (record->output && !record->write_failed)
 		fprintf(stderr, "%s: wrote %s\n", record->tool.name, record->output);
 }

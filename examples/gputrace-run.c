@@ -3,7 +3,6 @@
  * gputrace-run: run a CUDA program with the programs of a BPF object file
  * attached, GPU and kernel side; print what they send, and their maps at the end.
  */
-#include <fnmatch.h>
 #include <stdio.h>
 
 #include "print-map.h"
@@ -54,12 +53,6 @@ static void handle(const struct gputrace_event *event, void *data)
 	}
 }
 
-static int matches(const char *pattern, const struct gputrace_kernel *kernel)
-{
-	return fnmatch(pattern, gputrace_kernel_get_name(kernel), 0) == 0 ||
-	       fnmatch(pattern, gputrace_kernel_get_display_name(kernel), 0) == 0;
-}
-
 /* How many kernels carry a program of this pattern; those that should and do not are named. */
 static unsigned count_probed(struct run *run, const char *pattern, unsigned *ret_matched)
 {
@@ -67,7 +60,7 @@ static unsigned count_probed(struct run *run, const char *pattern, unsigned *ret
 	unsigned matched = 0, probed = 0;
 
 	while ((kernel = gputrace_target_next_kernel(run->tool.target, kernel))) {
-		if (!matches(pattern, kernel))
+		if (!gputrace_kernel_name_matches(gputrace_kernel_get_name(kernel), pattern))
 			continue;
 		matched++;
 		if (gputrace_kernel_get_route(kernel) != GPUTRACE_ROUTE_NONE)

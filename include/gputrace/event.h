@@ -17,7 +17,7 @@ struct gputrace_event;
 enum gputrace_event_type {
 	GPUTRACE_EVENT_NONE,
 	GPUTRACE_EVENT_PROCESS,		/* a process loaded the agent; name: its command */
-	GPUTRACE_EVENT_EXIT,		/* such a process ended */
+	GPUTRACE_EVENT_EXIT,		/* such a process ended; count: launches whose kernels were not seen to end */
 	GPUTRACE_EVENT_CONTEXT,		/* a CUDA context was seen; name: the GPU's */
 	GPUTRACE_EVENT_API,		/* a driver API call; name: the function */
 	GPUTRACE_EVENT_LAUNCH,		/* a kernel launch as the agent saw it; name: the kernel */
@@ -65,7 +65,7 @@ GPUTRACE_API const uint64_t *gputrace_event_get_args(const struct gputrace_event
 						     unsigned *ret_count);
 /* API: names of these arguments as in the driver's documentation, `index` below the count; NULL past it. */
 GPUTRACE_API const char *gputrace_event_get_arg_name(const struct gputrace_event *event, unsigned index);
-/* DATA: the bytes.  LOST: how many records. */
+/* DATA: the bytes.  LOST: how many records.  EXIT: how many launches without an end. */
 GPUTRACE_API const void *gputrace_event_get_data(const struct gputrace_event *event, size_t *ret_size);
 GPUTRACE_API uint64_t gputrace_event_get_count(const struct gputrace_event *event);
 

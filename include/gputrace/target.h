@@ -94,6 +94,12 @@ GPUTRACE_API const char *gputrace_kernel_get_reason(const struct gputrace_kernel
 GPUTRACE_API uint32_t gputrace_kernel_get_arch(const struct gputrace_kernel *kernel);
 GPUTRACE_API uint32_t gputrace_kernel_get_registers(const struct gputrace_kernel *kernel);
 GPUTRACE_API uint32_t gputrace_kernel_get_shared_bytes(const struct gputrace_kernel *kernel);
+/*
+ * Does a program's pattern (gputrace_program_get_pattern()) mean a kernel of this
+ * name, as the linker knows it?  The pattern is compared with that and with the
+ * readable name: whole, without parameters, without template arguments.  1 or 0.
+ */
+GPUTRACE_API int gputrace_kernel_name_matches(const char *name, const char *pattern);
 /* Successful launches seen by a reader of this target so far; a captured one counts once. */
 GPUTRACE_API uint64_t gputrace_kernel_get_launches(const struct gputrace_kernel *kernel);
 

@@ -205,6 +205,10 @@ static void copy_out(struct gt_context *context)
 	/* Pairs with the controller's acquire after it was told. */
 	if (!result)
 		__atomic_fetch_add(&area->snapshot, 1, __ATOMIC_RELEASE);
+	else if (!context->unreadable)
+		gt_note(4, "the maps in the memory of device %d cannot be read any more (CUresult %d): what they held since the last reading is lost",
+			context->device, (int)result);
+	context->unreadable = result != CUDA_SUCCESS;
 }
 
 static void with_context(struct gt_context *context, void (*fn)(struct gt_context *context))

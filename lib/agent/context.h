@@ -18,6 +18,7 @@ struct gt_context {
 	CUmodule stamp_module;
 	CUfunction stamp;
 	bool stamping, stamp_pending;
+	bool unreadable;	/* said that its arena cannot be copied out */
 	bool usable;		/* false: setting up failed, its kernels run with probes off */
 	/* Launch slots: the launch that has each, and where to look for the next. */
 	_Atomic uint64_t slot_owner[GT_LAUNCH_SLOTS];

@@ -57,6 +57,8 @@ static void take_launch(struct gputrace_reader *reader, struct gt_process *proce
 		return;
 	memcpy(&record, payload, sizeof(record));
 	gt_launches_add(process->launches, &record);
+	process->started += !record.result && !(record.flags & GT_LAUNCH_CAPTURED) &&
+			    record.launch & (GT_LAUNCH_SLOTS - 1);
 	kernel = gt_process_kernel(process, record.kernel);
 	if (kernel && !record.result)
 		kernel->launches++;

@@ -131,7 +131,7 @@ static void count_lost(struct gputrace_reader *reader, struct gt_process *proces
 		if (lost <= context->lost[i])
 			continue;
 		gt_reader_push_lost(reader, process, layout->rings[i].map ?
-				    gputrace_map_get_name(layout->rings[i].map) : "timeline ring",
+				    gputrace_map_get_name(layout->rings[i].map) : "the ring of kernels and printed text",
 				    lost - context->lost[i]);
 		context->lost[i] = lost;
 	}

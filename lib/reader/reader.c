@@ -200,7 +200,7 @@ int gputrace_reader_wait(struct gputrace_reader *reader, int timeout_ms)
 		if (is_due(reader))
 			return 1;
 		if (reader->ended)
-			return -ENODATA;
+			return gt_error(-ENODATA, "the target has ended and everything was delivered");
 		waited = (gt_reader_now() - start) / 1000000;
 		if (timeout_ms >= 0 && waited >= (uint64_t)timeout_ms)
 			return 0;

@@ -20,11 +20,13 @@ static void resolve_name(struct gputrace_event *event, const struct gt_process *
 	event->name = kernel ? kernel->display_name : "(unknown kernel)";
 }
 
-static void resolve_launch(struct gputrace_event *event, const struct gt_process *process)
+static void resolve_launch(struct gputrace_event *event, struct gt_process *process)
 {
 	const struct gt_rec_launch *launch = gt_launches_find(process->launches, event->launch_id);
 
 	if (launch) {
+		process->finished += event->type == GPUTRACE_EVENT_KERNEL &&
+				     !(launch->flags & GT_LAUNCH_CAPTURED);
 		/* A kernel's own record says which it was. */
 		if (event->type != GPUTRACE_EVENT_KERNEL)
 			event->kernel_id = launch->kernel;
@@ -65,6 +67,27 @@ void gt_reader_keep_length(struct gputrace_event *event, uint64_t start_error, u
 	event->time_error = start_error > end_error ? start_error : end_error;
 }
 
+/*
+ * A kernel starts after its launch was entered: where that is later than the clock's
+ * error allows for, it narrows the error.  Beyond the error it is a contradiction,
+ * which stays as it is, to be seen.
+ */
+static void use_causality(struct gputrace_event *event, const struct gt_process *process)
+{
+	const struct gt_rec_launch *launch = gt_launches_find(process->launches, event->launch_id);
+	uint64_t later;
+
+	if (!launch || launch->flags & GT_LAUNCH_CAPTURED || event->time_error == UINT64_MAX ||
+	    event->time + event->time_error < launch->enter ||
+	    event->time >= launch->enter + event->time_error)
+		return;
+	/* From [time - error, time + error] to [enter, time + error]. */
+	later = (launch->enter + event->time + event->time_error + 1) / 2 - event->time;
+	event->time_error -= later < event->time_error ? later : event->time_error;
+	event->time += later;
+	event->end += later;
+}
+
 static void resolve_gpu_time(struct gputrace_event *event, const struct gt_process *process)
 {
 	const struct gt_target_context *context = &process->contexts[event->context];
@@ -91,6 +114,7 @@ void gt_reader_resolve(struct gt_queued *queued)
 	switch (event->type) {
 	case GPUTRACE_EVENT_KERNEL:
 		resolve_gpu_time(event, process);
+		use_causality(event, process);
 		resolve_launch(event, process);
 		break;
 	case GPUTRACE_EVENT_PRINT:
@@ -104,6 +128,12 @@ void gt_reader_resolve(struct gt_queued *queued)
 		if (gt_api_is_launch((uint32_t)event->api_function))
 			event->launch_id = gt_launches_within(process->launches, (uint32_t)event->tid,
 							      event->time, event->end);
+		break;
+	case GPUTRACE_EVENT_EXIT:
+		if (process->started > process->finished) {
+			event->count = process->started - process->finished;
+			event->text = "the ends of some kernels were not seen: they failed, were still running, or their records were lost";
+		}
 		break;
 	case GPUTRACE_EVENT_DATA:
 		if (event->context < GT_CONTEXTS_MAX)

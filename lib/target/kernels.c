@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/agent/image/image.h"
 #include "lib/target/target.h"
 #include "lib/util/demangle.h"
 
@@ -90,6 +91,11 @@ const struct gputrace_kernel *gputrace_target_next_kernel(struct gputrace_target
 							  const struct gputrace_kernel *previous)
 {
 	return previous ? previous->next : target->kernels;
+}
+
+int gputrace_kernel_name_matches(const char *name, const char *pattern)
+{
+	return gt_kernel_matches(pattern, name) != 0;
 }
 
 const char *gputrace_kernel_get_name(const struct gputrace_kernel *kernel)

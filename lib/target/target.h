@@ -57,6 +57,7 @@ struct gt_process {
 	uint8_t *base;		/* shared memory, which the process may scribble on */
 	int shm_fd;
 	uint64_t agent_tail, agent_lost;
+	uint64_t started, finished;	/* launches with a place in the timeline, and kernels of such */
 	bool agent_broken;
 	uint64_t flush_serial;	/* latest that it has answered */
 	struct gt_target_context contexts[GT_CONTEXTS_MAX];

@@ -40,8 +40,8 @@ struct gt_launch_param {
  *               .param .b64 addr, .param .b32 size, .param .b32 space)
  *
  * launch, dev, host: struct gt_launch_param as it came; kernel: the agent's
- * kernel id; params: generic address of the kernel's parameter block, 0 when
- * the program does not ask for it; addr, size, space: memory points only, else
+ * kernel id; params: generic address of the kernel's parameter block and, in bits
+ * 48..63, its bytes; 0 when there are none or the program does not ask for it; addr, size, space: memory points only, else
  * 0.  Parameter names are the producer's choice, order and types are not.
  */
 

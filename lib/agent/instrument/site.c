@@ -85,17 +85,20 @@ static void write_params_address(struct ptx_text *out, const struct ptx_site *si
 
 	if (!kernel) {
 		write_load(out, site, "b64", "%__gt_q", PTX_SHARED_PARAMS);
+	} else if (!kernel->public.param_count) {
+		gt_text_puts(out, "\tmov.b64 %__gt_q, 0;\n");
 	} else if (site->params == PTX_PARAMS_COPY) {
 		gt_text_puts(out, "\tmov.u64 %__gt_q, " COPY ";\n"
 				  "\tcvta.local.u64 %__gt_q, %__gt_q;\n");
 	} else {
 		gt_text_puts(out, "\tmov.b64 %__gt_q, ");
-		if (kernel->public.param_count)
-			write_range(out, site->ptx, kernel->param_names[0]);
-		else
-			gt_text_puts(out, PTX_HIDDEN);
+		write_range(out, site->ptx, kernel->param_names[0]);
 		gt_text_puts(out, ";\n\tcvta.param.u64 %__gt_q, %__gt_q;\n");
 	}
+	/* How long the block is goes into the bits that no address uses. */
+	if (kernel && kernel->public.param_count)
+		gt_text_printf(out, "\tor.b64 %%__gt_q, %%__gt_q, %llu;\n",
+			       (unsigned long long)kernel->public.param_bytes << 48);
 }
 
 static void write_address(struct ptx_text *out, const struct ptx_site *site)
