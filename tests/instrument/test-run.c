@@ -11,7 +11,7 @@
 /*
  * Adds 1, size, address and space to the four words at dev, and stores the
  * first parameter of the kernel, if it gets them, in the fifth; kernel id and
- * launch word in the sixth and seventh.
+ * launch word in the sixth and seventh; how long the parameters are in the last.
  */
 #define COUNTING(variable) \
 	".func probe(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k,\n" \
@@ -24,6 +24,8 @@
 	"\tld.param.b64 %x, [a]; atom.global.add.u64 %x, [%d+16], %x;\n" \
 	"\tld.param.b32 %w, [c]; cvt.u64.u32 %x, %w; atom.global.add.u64 %x, [%d+24], %x;\n" \
 	"\tsetp.eq.u64 %q, %p, 0; @%q bra again;\n" \
+	"\tshr.u64 %x, %p, 48; st.global.u64 [%d+56], %x;\n" \
+	"\tand.b64 %p, %p, 0xffffffffffff;\n" \
 	"\tld.u64 %x, [%p]; st.global.u64 [%d+32], %x;\n" \
 	"again:\n" \
 	"\tld.param.b32 %w, [k]; cvt.u64.u32 %x, %w; st.global.u64 [%d+40], %x;\n" \
@@ -34,7 +36,7 @@
 static const char *const counting[] = { COUNTING(""), COUNTING("\t.local .b32 unused;\n") };
 
 struct counters {
-	uint64_t calls, sizes, addresses, spaces, first_param, kernel, launch, pad;
+	uint64_t calls, sizes, addresses, spaces, first_param, kernel, launch, param_bytes;
 };
 
 static int check_all(void *data, uint64_t addr, uint64_t size, uint64_t *ret_base, uint64_t *ret_size)
@@ -328,6 +330,7 @@ START_TEST(parameters)
 			counters = count(text, "k", &probe, 1, 2, 33, &params);
 			ck_assert_uint_eq(counters.calls, 66);
 			ck_assert_uint_eq(counters.first_param, 0x123456789abcdef0);
+			ck_assert_uint_eq(counters.param_bytes, 12);	/* 8 and 4 */
 			ck_assert_uint_eq(counters.kernel, 100);
 		}
 	}
