@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs tests/e2e/target on the software device, and tests as automake wants them."""
 import collections
+import faulthandler
 import os
 import pathlib
 import sys
@@ -67,6 +68,8 @@ class Run:
 
 def main():
     """Run the tests of the calling file; exit with 0, 1, or 77 if any was skipped."""
+    # A target that never ends must not hold up the others.
+    faulthandler.dump_traceback_later(300, exit=True)
     result = unittest.main(exit=False, verbosity=2).result
     if not result.wasSuccessful():
         sys.exit(1)

@@ -26,6 +26,7 @@ def cycle(whole):
         assert object["left"][0] == 96
 
 
+@unittest.skipIf(os.environ.get("SANITIZE_FLAGS"), "AddressSanitizer keeps freed memory")
 class Memory(unittest.TestCase):
     def check(self, whole):
         for _ in range(CYCLES // 4):

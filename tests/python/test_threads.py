@@ -28,7 +28,7 @@ class Waiting(unittest.TestCase):
             stop.set()
             other.join()
         self.assertGreaterEqual(waited, 0.5)
-        self.assertGreater(counts[0], 50)
+        self.assertGreater(counts[0], 5)
 
     def test_one_reads_and_others_look(self):
         object = gputrace.Object.open(THREADS)
@@ -95,7 +95,7 @@ class Waiting(unittest.TestCase):
 
         types = asyncio.run(follow())
         self.assertEqual(types.count(EventType.KERNEL), 100)
-        self.assertGreater(ticks[0], 20)
+        self.assertGreater(ticks[0], 5)
 
     def test_interrupted(self):
         with spawn("exits") as target, target.reader() as reader:
