@@ -66,6 +66,7 @@ class Stream(unittest.TestCase):
             self.assertIsNone(kernel.reason)
             self.assertEqual(kernel.arch, 75)
             self.assertEqual(kernel.pid, run.pid)
+            self.assertEqual(kernel.matches("b*p"), kernel.name == "bump")
 
     def test_children_are_followed(self):
         object = gputrace.Object.open(THREADS)

@@ -16,13 +16,13 @@ class EventType(IntEnum):
 
     NONE = lib.GPUTRACE_EVENT_NONE
     PROCESS = lib.GPUTRACE_EVENT_PROCESS  #: a process loaded the agent; name: its command
-    EXIT = lib.GPUTRACE_EVENT_EXIT  #: such a process ended
+    EXIT = lib.GPUTRACE_EVENT_EXIT  #: such a process ended; count: launches whose kernels were not seen to end
     CONTEXT = lib.GPUTRACE_EVENT_CONTEXT  #: a CUDA context was seen; name: the GPU's
     API = lib.GPUTRACE_EVENT_API  #: a driver API call; name: the function
     LAUNCH = lib.GPUTRACE_EVENT_LAUNCH  #: a kernel launch as the agent saw it; name: the kernel
     KERNEL = lib.GPUTRACE_EVENT_KERNEL  #: a kernel ran on the GPU; name: the kernel
     DATA = lib.GPUTRACE_EVENT_DATA  #: bytes that a GPU program wrote to a ring buffer; name: the map
-    PRINT = lib.GPUTRACE_EVENT_PRINT  #: text that a GPU program printed
+    PRINT = lib.GPUTRACE_EVENT_PRINT  #: text that a GPU program printed; name: the kernel
     FUNCTION = lib.GPUTRACE_EVENT_FUNCTION  #: a CUDA kernel became known; name: the kernel
     LOST = lib.GPUTRACE_EVENT_LOST  #: records were dropped; count: how many; name: where
     NOTE = lib.GPUTRACE_EVENT_NOTE  #: something the user should know; text
@@ -47,24 +47,26 @@ class Event:
     time: int  #: when it began
     end: int  #: when it ended; equal to time for what takes no time
     time_error: Optional[int]  #: both times are right within this many ns; 0: taken on the host; None: not known
-    gpu_start: int  #: KERNEL: the GPU's own times, %globaltimer ns
+    gpu_start: int  #: KERNEL, PRINT: the GPU's own times, %globaltimer ns
     gpu_end: int
     pid: int
     tid: int
     name: Optional[str]
-    text: Optional[str]  #: NOTE, PRINT: the text; FUNCTION: why no program is in it; API: what is odd
+    #: NOTE, PRINT: the text; FUNCTION: why not every program meant for it is in it; CONTEXT: how its
+    #: clock is read; API: what is odd about the call
+    text: Optional[str]
     launch_id: int  #: ties launch, kernel and API call of one process together; 0: none
     kernel_id: int
     device: int  #: ordinal of the GPU as the program numbers them; -1: none
     context: int
     stream: int
-    grid: Tuple[int, int, int]  #: LAUNCH, KERNEL: blocks
+    grid: Tuple[int, int, int]  #: LAUNCH, KERNEL, PRINT: blocks
     block: Tuple[int, int, int]  #: threads of a block
     shared_bytes: int
-    result: int  #: API, LAUNCH: the CUresult returned
+    result: int  #: API, LAUNCH: the CUresult returned; -1: the call never did
     args: Dict[str, int]  #: API: the arguments by their names, in order
     data: bytes  #: DATA
-    count: int  #: LOST: how many records
+    count: int  #: LOST: how many records; EXIT: how many launches without an end
 
     def __init__(self, pointer: Any, reader: Any, serial: int) -> None:
         error = lib.gputrace_event_get_time_error(pointer)

@@ -28,11 +28,11 @@ class Kernel:
     id: int
     module: int
     route: Route
-    reason: Optional[str]  #: why no program is in it; None when one is
+    reason: Optional[str]  #: why no program, or not every one meant for it, is in it
     arch: int  #: compute capability times ten of its code; 0: not known, and so below
     registers: int  #: per thread
     shared_bytes: int  #: static shared memory
-    launches: int  #: seen by a reader of the target so far
+    launches: int  #: successful ones, seen by a reader of the target so far; a captured one counts once
 
     def matches(self, pattern: str) -> bool:
         """Does a program with this pattern go into the kernel?"""

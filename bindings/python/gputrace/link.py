@@ -13,7 +13,8 @@ class Link(Handle):
     """Something attached to a target, which keeps it attached until it is closed itself.
 
     detach(), close() and the end of a ``with`` block detach it: what it counted
-    stays readable, its code stops running at the next launch.
+    stays readable, its code stops running at the next launch (kernels that were
+    put into a graph before keep running it).
     """
 
     __slots__ = ()

@@ -213,7 +213,7 @@ class Target(Handle):
         return status
 
     def kernels(self) -> List[Kernel]:
-        """The CUDA kernels loaded so far, in order of loading."""
+        """The CUDA kernels that a reader, or wait(), has taken in so far, in order of loading."""
         kernels = []
         with guard:
             kernel = lib.gputrace_target_next_kernel(self._pointer, ffi.NULL)
