@@ -99,14 +99,16 @@ int few_add(struct gputrace_gpu_ctx *ctx)
 	return 0;
 }
 
-/* Inserts, updates and deletes of the same keys, as each thread's number says. */
+/* Inserts, updates, deletes and lookups of the same keys, as the number of each warp says. */
 SEC("cuda/load:*")
 int few_toss(struct gputrace_gpu_ctx *ctx)
 {
 	__u32 thread = thread_number(ctx), key = thread % FEW_KEYS;
 	struct pair value = { thread, ~(__u64)thread };
+	__u32 draw = thread / 32 * 2654435761u;
 
-	switch (thread * 2654435761u >> 16 & 3) {
+	draw = (draw ^ draw >> 15) * 0x85ebca6bu;
+	switch (draw >> 13 & 3) {
 	case 0:
 		count_insert(bpf_map_update_elem(&few, &key, &value, BPF_NOEXIST), key);
 		break;
