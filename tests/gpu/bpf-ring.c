@@ -42,6 +42,7 @@ struct storm {
 	/* The round at hand. */
 	unsigned size;
 	bool by_pattern;
+	bool late;			/* nobody reads while the producers write */
 	bool over;			/* the producers have ended */
 	uint32_t *seen;			/* by thread number, or by place in the pattern */
 	uint64_t delivered, broken;
@@ -175,10 +176,12 @@ static void run_round(struct storm *storm, void *function, const char *program, 
 	storm->over = false;
 	memset(storm->seen, 0, storm->threads * sizeof(*storm->seen));
 	session_clear(&storm->session, storm->tally);
-	if (pthread_create(&consumer, NULL, consume, storm))
+	if (!storm->late && pthread_create(&consumer, NULL, consume, storm))
 		stop("no thread");
 	session_launch(&storm->session, function, storm->threads, 0, size);
 	must(cuCtxSynchronize(), program);
+	if (storm->late && pthread_create(&consumer, NULL, consume, storm))
+		stop("no thread");
 	__atomic_store_n(&storm->over, true, __ATOMIC_RELEASE);
 	pthread_join(consumer, NULL);
 	check_round(storm, program, sum);
@@ -212,6 +215,25 @@ static bool test_any_size(struct storm *storm, bool every)
 			run_round(storm, function, "ring_any", sizes[i], &sum);
 	CU(cuModuleUnload(module));
 	return report("sizes from 1 to 4000 bytes", &sum);
+}
+
+/* Records that the ring has no room for: those that have are delivered, the others counted. */
+static bool test_full(struct storm *storm)
+{
+	static const char *const programs[] = { "ring_any", NULL };
+	static const unsigned full[] = { 999, 1000, 2001, 4000 };
+	void *module = session_module(&storm->session, programs), *function = find_function(module, "ring_any");
+	struct sum sum = {};
+
+	begin_part("ring, full");
+	storm->by_pattern = storm->late = true;
+	for (unsigned i = 0; i < sizeof(full) / sizeof(full[0]); i++)
+		run_round(storm, function, "ring_any", full[i], &sum);
+	storm->late = false;
+	CU(cuModuleUnload(module));
+	if (!sum.lost)
+		stop("no record was lost, so nothing was tried");
+	return report("sizes with a reader that comes late", &sum);
 }
 
 static bool test_fixed_size(struct storm *storm)
@@ -249,6 +271,7 @@ bool test_ring(const struct options *options)
 		stop("no memory");
 	session_write(&storm.session, session_map(&storm.session, "pattern"), storm.pattern, PATTERN_BYTES);
 	passed = test_any_size(&storm, options->every);
+	passed &= test_full(&storm);
 	passed &= test_fixed_size(&storm);
 	free(storm.seen);
 	free(storm.pattern);
