@@ -9,6 +9,17 @@
 
 #define BATCH 65536
 
+/*
+ * The earliest that the event can have ended, for its place in the queue: taken from there it is
+ * resolved again, and goes back if it turns out to be later.
+ */
+static void place(struct gputrace_event *event, const struct gt_target_context *context, uint64_t gpu)
+{
+	event->end = gt_reader_now();
+	if (gt_reader_host_time(context, gpu, &event->end, &event->time_error))
+		event->end -= event->time_error < event->end ? event->time_error : event->end;
+}
+
 static void take_kernel(struct gputrace_reader *reader, struct gt_process *process, unsigned context,
 			uint32_t size)
 {
@@ -25,10 +36,7 @@ static void take_kernel(struct gputrace_reader *reader, struct gt_process *proce
 		queued->event.context = context;
 		queued->event.gpu_start = record.start;
 		queued->event.gpu_end = record.end;
-		/* For its place in the queue; resolved better when it is delivered. */
-		queued->event.end = gt_reader_now();
-		gt_reader_host_time(&process->contexts[context], record.end, &queued->event.end,
-				    &queued->event.time_error);
+		place(&queued->event, &process->contexts[context], record.end);
 	}
 	gt_reader_push(reader, queued);
 }
@@ -52,9 +60,7 @@ static void take_print(struct gputrace_reader *reader, struct gt_process *proces
 		queued->event.launch_id = record.launch;
 		queued->event.context = context;
 		queued->event.gpu_start = queued->event.gpu_end = record.time;
-		queued->event.end = gt_reader_now();
-		gt_reader_host_time(&process->contexts[context], record.time, &queued->event.end,
-				    &queued->event.time_error);
+		place(&queued->event, &process->contexts[context], record.time);
 	}
 	gt_reader_push(reader, queued);
 }

@@ -210,11 +210,21 @@ int gputrace_reader_wait(struct gputrace_reader *reader, int timeout_ms)
 
 const struct gputrace_event *gputrace_reader_next(struct gputrace_reader *reader)
 {
+	const struct gt_queued *next;
+	struct gt_queued *queued;
+
 	free(reader->current);
 	reader->current = NULL;
-	if (!is_due(reader))
-		return NULL;
-	reader->current = gt_queue_pop(&reader->queue);
-	gt_reader_resolve(reader->current);
-	return &reader->current->event;
+	while (is_due(reader)) {
+		queued = gt_queue_pop(&reader->queue);
+		gt_reader_resolve(queued);
+		next = gt_queue_first(&reader->queue);
+		if (!next || next->event.end >= queued->event.end) {
+			reader->current = queued;
+			return &queued->event;
+		}
+		/* By what the clock has learnt meanwhile, or with its error, it comes later. */
+		gt_reader_push(reader, queued);
+	}
+	return NULL;
 }
