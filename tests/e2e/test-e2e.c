@@ -305,10 +305,6 @@ START_TEST(calls_contain_their_launches)
 	struct run_options options = timeline();
 	unsigned launches = 0, synchronisations = 0;
 
-	if (geteuid()) {
-		fprintf(stderr, "uprobes need root: not tried\n");
-		exit(77);
-	}
 	options.api = true;
 	run_plain(&plain, real_device, "vecadd", "64", NULL);
 	run_target(&run, &options, "vecadd", "64", NULL);
@@ -355,11 +351,16 @@ int main(void)
 	tcase_add_loop_test(tcase, every_end_is_survived, 0, 4);
 	tcase_add_test(tcase, detached_in_the_middle);
 	tcase_add_test(tcase, what_is_lost_is_counted);
-	tcase_add_test(tcase, calls_contain_their_launches);
+	if (!geteuid())
+		tcase_add_test(tcase, calls_contain_their_launches);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
+	if (!failed && geteuid()) {
+		fprintf(stderr, "all but calls_contain_their_launches passed: uprobes need root\n");
+		return 77;
+	}
 	return failed ? 1 : 0;
 }
