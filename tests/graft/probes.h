@@ -28,7 +28,6 @@ enum {
 	C_BIG_EXIT_TRIPS,
 	C_RING_HEAD,	/* slots taken by ring() */
 	C_ORDER,	/* first() appends the bit 1, second() the bits 10 */
-	C_LITERAL,	/* literal(): what was there, plus 7, times and plus large numbers */
 	C_COUNTERS,
 	C_SLOTS = 32,	/* ring()'s slots begin here: global thread index + 1 each */
 };
@@ -39,9 +38,6 @@ enum {
 	"\tcvt.u64.u32 %rd2, %r1;\n" \
 	"\tred.global.add.u64 [%rd1+" #counter "], 1;\n" \
 	"\tred.global.add.u64 [%rd1+" #ids "], %rd2;\n")
-
-/* What literal() leaves when it runs once on 0. */
-#define LITERAL_RESULT (((7 * 0xff51afd7ed558ccdull + 0x9e3779b97f4a7c15ull) ^ 0xc4ceb9fe1a85ec53ull) * 2 + 1)
 
 #define GLOBAL_INDEX(reg) \
 	"\tmov.u32 %r40, %tid.x; mov.u32 %r41, %ntid.x; mov.u32 %r42, %ctaid.x;\n" \
@@ -102,12 +98,6 @@ static const char test_probes[] =
 	"\tadd.u32 %r9, %r9, 1; and.b32 %r8, %r8, 262143;\n"
 	"\tmul.wide.u32 %rd5, %r8, 8; add.s64 %rd6, %rd1, %rd5; cvt.u64.u32 %rd7, %r9;\n"
 	"\tst.global.u64 [%rd6+256], %rd7;\n")
-	/* Older architectures keep such numbers in memory of the kernel's own. */
-	PROBE("literal",
-	"\tld.volatile.global.u64 %rd2, [%rd1+104]; add.u64 %rd2, %rd2, 7;\n"
-	"\tmad.lo.u64 %rd2, %rd2, 0xff51afd7ed558ccd, 0x9e3779b97f4a7c15;\n"
-	"\txor.b64 %rd3, %rd2, 0xc4ceb9fe1a85ec53; mad.lo.u64 %rd2, %rd3, 2, 1;\n"
-	"\tst.volatile.global.u64 [%rd1+104], %rd2;\n")
 	PROBE("first", "\tld.volatile.global.u64 %rd2, [%rd1+96]; shl.b64 %rd2, %rd2, 1; or.b64 %rd2, %rd2, 1; st.volatile.global.u64 [%rd1+96], %rd2;\n")
 	PROBE("second", "\tld.volatile.global.u64 %rd2, [%rd1+96]; shl.b64 %rd2, %rd2, 2; or.b64 %rd2, %rd2, 2; st.volatile.global.u64 [%rd1+96], %rd2;\n");
 

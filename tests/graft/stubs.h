@@ -14,12 +14,11 @@ struct test_stub {
 	const char *functions[3];
 };
 
-#define TEST_STUBS 14
+#define TEST_STUBS 13
 static const struct test_stub test_stubs[TEST_STUBS] = {
 	{ "entry", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "entry" } },
 	{ "entry-warp", GT_POINT_ENTRY, GT_PER_WARP, 0, { "entry" } },
 	{ "entry-two", GT_POINT_ENTRY, GT_PER_BLOCK, 0, { "first", "second" } },
-	{ "entry-literal", GT_POINT_ENTRY, GT_PER_BLOCK, 0, { "literal" } },
 	{ "entry-params", GT_POINT_ENTRY, GT_PER_THREAD, GT_PROBE_WANTS_PARAMS, { "params" } },
 	{ "entry-big", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "big_entry" } },
 	{ "entry-ring", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "ring" } },

@@ -47,12 +47,6 @@ static void pad(struct writer *w)
 		put(w, gt_make_nop(0));
 }
 
-static void put_prologue(struct writer *w)
-{
-	for (unsigned i = 0; i < w->stub->prologue_count; i++)
-		put(w, w->stub->prologue[i]);
-}
-
 /* Behind code that never falls through. */
 static void close_stub(struct writer *w)
 {
@@ -91,11 +85,10 @@ static void write_entry(struct writer *w, gt_word first)
 	uint32_t end;
 
 	w->code->entry_at = here(w);
-	w->code->entry_body = here(w) + ((stub->branches ? 1 : 0) + stub->prologue_count) * GT_WORD;
+	w->code->entry_body = here(w) + (stub->branches ? GT_WORD : 0);
 	end = w->code->entry_body + stub->count * GT_WORD;
 	if (stub->branches)
 		put(w, gt_make_bssy(w->arch, OUTER_BARRIER, here(w), end + GT_WORD));
-	put_prologue(w);
 	for (unsigned i = 0; i < stub->count; i++) {
 		gt_word word = stub->words[i];
 
@@ -149,7 +142,6 @@ static void write_exit(struct writer *w)
 
 	w->code->exit_at = here(w);
 	put(w, gt_make_nop(GT_WAIT_ALL));
-	put_prologue(w);
 	w->code->exit_body = here(w);
 	for (unsigned i = 0; i < stub->count; i++) {
 		gt_word word = stub->words[i];

@@ -7,8 +7,7 @@
  * Without convergence barriers threads that part in the stub stay apart, which
  * is allowed since its text makes each thread independent of the others.
  *
- * Where all values of uniform registers can be brought into the thread's own,
- * they are.  Else: a uniform register is safe to use between two places where the hardware may
+ * A uniform register is safe to use between two places where the hardware may
  * turn to other threads of the warp, that is within a straight run of code
  * (compilers rely on it themselves), and beyond when nothing ever puts another
  * value into it.  The kernel's own are avoided when the stub goes in: it gets
@@ -223,71 +222,6 @@ static bool flow_is_sound(struct gt_graft_stub *stub, const bool *leaders, struc
 	return *ret_known && is_sound(flow);
 }
 
-/* ---- which values are still wanted where a run begins: a bit for each register ---- */
-
-static uint64_t mask_of(gt_word word, const struct gt_uniform *place)
-{
-	unsigned number = gt_bits(word, place->at, 6);
-
-	return number == GT_URZ ? 0 : (place->width == 2 ? 3ull : 1ull) << number;
-}
-
-/* From what is live behind the instruction to what is before it. */
-static uint64_t live_before(gt_word word, uint64_t live)
-{
-	struct gt_uniform places[GT_UNIFORM_MAX];
-	int count = places_of(word, places);
-
-	for (int k = 0; k < count; k++)
-		if (places[k].written && gt_unguarded(word))
-			live &= ~mask_of(word, &places[k]);
-	for (int k = 0; k < count; k++)
-		if (!places[k].written)
-			live |= mask_of(word, &places[k]);
-	return live;
-}
-
-/* What is live behind the last instruction of a run; calls come back somewhere, returns go to any of them. */
-static uint64_t live_behind(const struct gt_graft_stub *stub, const uint64_t *live, unsigned last, uint64_t returns)
-{
-	gt_word word = stub->words[last];
-	bool always = gt_unguarded(word) && gt_bits(word, 87, 4) == GT_PT;
-	uint64_t next = last + 1 < stub->count ? live[last + 1] : 0;
-
-	if (gt_is_exit(word))
-		return always ? 0 : next;
-	if (gt_op(word) == GT_OP_RET)
-		return returns | next;
-	if (gt_has_target(word)) {
-		if (gt_op(word) == GT_OP_BRA && always)
-			next = 0;
-		return next | live[gt_target(word, stub->arch, (int64_t)last * GT_WORD) / (int64_t)GT_WORD];
-	}
-	return next;
-}
-
-/* live: one for each instruction, meant for those that begin a run. */
-static void find_live(const struct gt_graft_stub *stub, const bool *leaders, uint64_t *live)
-{
-	uint64_t returns = 0, now = 0;
-	bool changed = true;
-
-	while (changed) {
-		changed = false;
-		for (unsigned i = stub->count; i-- > 0;) {
-			if (i + 1 == stub->count || leaders[i + 1])
-				now = live_behind(stub, live, i, returns);
-			now = live_before(stub->words[i], now);
-			if (!leaders[i] || live[i] == now)
-				continue;
-			live[i] = now;
-			changed = true;
-			if (i && gt_op(stub->words[i - 1]) == GT_OP_CALL)
-				returns |= now;
-		}
-	}
-}
-
 /* ---- one register for two values, of which one stays within its run: give that one another ---- */
 
 /* The registers of a pair that a place names, as bits 1 and 2; 0: it names others. */
@@ -339,33 +273,29 @@ static bool reads_more_than(gt_word word, unsigned pair, unsigned registers)
 	return false;
 }
 
-/* Where the value written at `at` is written over or the run ends; 0: it may be read beyond. */
-static unsigned end_of_value(const struct gt_graft_stub *stub, const bool *leaders, const uint64_t *live, unsigned at,
-			     unsigned pair)
+/* Where the value written at `at` is written over within the run; 0: it may be read beyond. */
+static unsigned end_of_value(const struct gt_graft_stub *stub, const bool *leaders, unsigned at, unsigned pair)
 {
-	unsigned registers = written_of_pair(stub->words[at], pair), again, i;
-	uint64_t behind;
+	unsigned registers = written_of_pair(stub->words[at], pair), again;
 
-	for (i = at + 1; i < stub->count && !leaders[i]; i++) {
+	for (unsigned i = at + 1; i < stub->count && !leaders[i]; i++) {
 		if (reads_more_than(stub->words[i], pair, registers))
 			return 0;
 		again = written_of_pair(stub->words[i], pair);
 		if (again & registers)
 			return (again & registers) == registers && gt_unguarded(stub->words[i]) ? i : 0;
 	}
-	behind = live_behind(stub, live, i - 1, ~0ull);
-	return behind >> 2 * pair & registers ? 0 : i - 1;
+	return 0;
 }
 
-static void separate(struct gt_graft_stub *stub, const bool *leaders, const uint64_t *live, unsigned pair,
-		     unsigned other)
+static void separate(struct gt_graft_stub *stub, const bool *leaders, unsigned pair, unsigned other)
 {
 	for (unsigned at = 0; at < stub->count; at++) {
 		unsigned end;
 
 		if (!written_of_pair(stub->words[at], pair) || !gt_unguarded(stub->words[at]))
 			continue;
-		end = end_of_value(stub, leaders, live, at, pair);
+		end = end_of_value(stub, leaders, at, pair);
 		if (!end)
 			continue;
 		stub->words[at] = with_pair(stub->words[at], pair, other, true);
@@ -374,8 +304,7 @@ static void separate(struct gt_graft_stub *stub, const bool *leaders, const uint
 	}
 }
 
-static void separate_all(struct gt_graft_stub *stub, const bool *leaders, const uint64_t *live,
-			 const struct flow *flow)
+static void separate_all(struct gt_graft_stub *stub, const bool *leaders, const struct flow *flow)
 {
 	unsigned other = 0;
 
@@ -387,19 +316,17 @@ static void separate_all(struct gt_graft_stub *stub, const bool *leaders, const 
 			other++;
 		if (other == GT_UR_COUNT / 2 - 1)
 			return;
-		separate(stub, leaders, live, pair, other++);
+		separate(stub, leaders, pair, other++);
 	}
 }
 
 static int check_uniform(struct gt_graft_stub *stub, const char **ret_why)
 {
-	uint64_t *live = calloc(stub->count + (size_t)1, sizeof(*live));
 	struct flow *flow = calloc(1, sizeof(*flow));
 	bool *leaders = find_leaders(stub);
 	bool known = true, sound = false;
 
-	if (!live || !flow || !leaders) {
-		free(live);
+	if (!flow || !leaders) {
 		free(flow);
 		free(leaders);
 		*ret_why = "out of memory";
@@ -407,13 +334,13 @@ static int check_uniform(struct gt_graft_stub *stub, const char **ret_why)
 	}
 	sound = flow_is_sound(stub, leaders, flow, &known);
 	if (known && !sound) {
-		find_live(stub, leaders, live);
-		separate_all(stub, leaders, live, flow);
+		separate_all(stub, leaders, flow);
 		sound = flow_is_sound(stub, leaders, flow, &known);
 	}
-	free(live);
 	free(flow);
 	free(leaders);
+	for (unsigned p = 0; p < GT_UR_COUNT / 2; p++)
+		stub->uniform_pairs += stub->uniform[p];
 	*ret_why = known ? "the probes' machine code keeps values for whole warps, which at exit are not together" :
 		   "the probes' machine code uses registers of whole warps in an unknown way";
 	return sound ? 0 : -EINVAL;
@@ -428,9 +355,5 @@ int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why)
 		for (unsigned i = 0; i < stub->count; i++)
 			stub->words[i] = without_descriptor(stub->words[i]);
 	drop_dead_loads(stub);
-	if (stub->arch >= 90 && gt_stub_make_private(stub) < 0) {
-		*ret_why = "out of memory";
-		return -ENOMEM;
-	}
 	return check_uniform(stub, ret_why);
 }

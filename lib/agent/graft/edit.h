@@ -55,6 +55,7 @@ struct gt_properties {
 	uint32_t param_base;		/* where they are in constant bank 0 */
 	uint32_t api_version;		/* 121: CUDA 12.1 */
 	uint32_t max_threads;		/* of a block; 0: not said */
+	uint32_t reg_cap;		/* MAXREG_COUNT */
 	const char *refusal;
 };
 
@@ -76,7 +77,7 @@ int gt_write_code(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, 
 		  const char **ret_why);
 void gt_new_code_free(struct gt_new_code *code);
 
-/* constants_symbol: stands for the section of the kernel's constants.  -E2BIG, -ENOMEM. */
+/* The symbol that stands for the section of a kernel's constants; 0: there is none. */
 int gt_write_records(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, const struct gt_graft_plan *plan,
 		     const struct gt_new_code *code, const struct gt_properties *properties,
 		     uint32_t hidden_offset, unsigned registers, unsigned constants_symbol,

@@ -16,6 +16,9 @@ static void read_property(const struct gt_note_record *record, struct gt_propert
 	case GT_ATTR_CBANK_PARAM_SIZE:
 		p->param_bytes = record->value;
 		break;
+	case GT_ATTR_MAXREG:
+		p->reg_cap = record->value;
+		break;
 	case GT_ATTR_KPARAM_V2:
 		p->wide_params = true;
 		p->param_count++;

@@ -37,29 +37,19 @@ static bool begins(const char *s, const char *prefix)
 	return !strncmp(s, prefix, strlen(prefix));
 }
 
-/* The section of the kernel's literals; 0: it has none. */
-static unsigned find_literals(const struct gt_elf *elf, unsigned text)
-{
-	for (unsigned i = 1; i < elf->count; i++)
-		if (elf->sections[i].sh_type == SHT_PROGBITS && elf->sections[i].sh_info == text &&
-		    begins(gt_elf_section_name(elf, i), ".nv.constant2."))
-			return i;
-	return 0;
-}
-
 /* Whatever the code would need besides itself cannot come along. */
-static int check_sections(const struct gt_elf *elf, unsigned text, unsigned literals, char *why)
+static int check_sections(const struct gt_elf *elf, unsigned text, char *why)
 {
 	for (unsigned i = 1; i < elf->count; i++) {
 		const char *name = gt_elf_section_name(elf, i);
 
-		if (!elf->sections[i].sh_size || i == text || i == literals)
+		if (!elf->sections[i].sh_size || i == text)
 			continue;
 		if (begins(name, ".text.") || begins(name, ".nv.global") ||
 		    (begins(name, ".nv.constant") && !begins(name, ".nv.constant0.")) ||
 		    (begins(name, ".nv.shared.") && !begins(name, ".nv.shared.reserved")) ||
 		    ((elf->sections[i].sh_type == SHT_REL || elf->sections[i].sh_type == SHT_RELA) &&
-		     (elf->sections[i].sh_info == text || elf->sections[i].sh_info == literals)))
+		     elf->sections[i].sh_info == text))
 			return gt_graft_fail(why, "the probes' machine code needs section %.64s of its own", name);
 	}
 	return 0;
@@ -147,6 +137,8 @@ static void read_module_records(struct gt_graft_stub *stub, const struct gt_elf 
 			stub->frame = value;
 		else if (record.attribute == GT_ATTR_MIN_STACK)
 			stub->min_stack = value;
+		else if (record.attribute == GT_ATTR_MAX_STACK)
+			stub->max_stack = value;
 	}
 }
 
@@ -181,10 +173,15 @@ static int copy_words(struct gt_graft_stub *stub, const struct gt_elf *elf, unsi
 /* Constants: below the parameters they are the same in every kernel. */
 static bool check_constants(const struct gt_graft_stub *stub, gt_word word)
 {
-	unsigned bank, offset, base = gt_elf_param_base(stub->arch);
+	unsigned proper = gt_op_proper(word), form = gt_op_form(word), bank, offset;
+	unsigned base = gt_elf_param_base(stub->arch);
+	bool scalar = proper < 0x080 || (proper >= 0x100 && proper < 0x114);
 
-	if (!gt_reads_constant(word, &bank, &offset))
+	if (!(scalar && (form == 3 || form == 5)) && proper != (GT_OP_LDC & 0x1ff) &&
+	    !(proper == (GT_OP_ULDC & 0x1ff)))
 		return true;
+	bank = gt_bits(word, 54, 5);
+	offset = gt_bits(word, 40, 14) * 4;
 	if (bank || gt_bits(word, 91, 1))
 		return false;
 	if (gt_op(word) == GT_OP_LDC && gt_bits(word, 24, 8) != GT_RZ)
@@ -261,9 +258,8 @@ static int check_words(struct gt_graft_stub *stub, char *why)
 static int read_stub(struct gt_graft_stub *stub, const struct gt_elf *elf, const struct gt_elf_kernel *kernel,
 		     char *why)
 {
-	unsigned literals = find_literals(elf, kernel->text);
 	const char *text;
-	int r = check_sections(elf, kernel->text, literals, why);
+	int r = check_sections(elf, kernel->text, why);
 
 	if (r < 0)
 		return r;
@@ -276,9 +272,6 @@ static int read_stub(struct gt_graft_stub *stub, const struct gt_elf *elf, const
 	if (stub->registers < 3 || stub->registers > 255)
 		return gt_graft_fail(why, "the probes' machine code does not say how many registers it takes");
 	r = copy_words(stub, elf, kernel->text, why);
-	if (!r && literals &&
-	    !gt_stub_take_literals(stub, gt_elf_bytes(elf, literals), elf->sections[literals].sh_size))
-		return gt_graft_fail(why, "the probes' machine code reads literals in a way that is not known");
 	if (!r)
 		r = check_words(stub, why);
 	if (!r && stub->point == GT_POINT_EXIT && gt_stub_make_divergent(stub, &text) < 0)

@@ -30,8 +30,6 @@ static inline uint32_t gt_hidden_number(uint32_t hidden_offset, uint32_t moved)
 enum gt_list { GT_LIST_S2RCTAID, GT_LIST_LD_CACHEMOD, GT_LIST_ATOM_SYS, GT_LIST_COOP, GT_LIST_WARP_WIDE, GT_LISTS };
 extern const uint8_t gt_list_attribute[GT_LISTS];
 
-#define GT_PROLOGUE_MAX 32u
-
 struct gt_offsets {
 	uint32_t *values;
 	unsigned count;
@@ -42,10 +40,8 @@ struct gt_graft_stub {
 	unsigned arch;
 	gt_word *words;			/* up to and with the last that can be reached */
 	unsigned count;
-	gt_word prologue[GT_PROLOGUE_MAX];	/* runs before them */
-	unsigned prologue_count;
 	unsigned registers;
-	uint32_t frame, min_stack;
+	uint32_t frame, min_stack, max_stack;
 	struct gt_offsets lists[GT_LISTS];
 	struct gt_offsets coop_masks;	/* goes with GT_LIST_COOP */
 	uint32_t sw_war;
@@ -54,18 +50,10 @@ struct gt_graft_stub {
 	unsigned convergence;		/* one more than the highest convergence barrier it names */
 	/* Exit stubs: uniform registers that it names, by pairs. */
 	bool uniform[GT_UR_COUNT / 2];
+	unsigned uniform_pairs;
 };
-
-/* Does the instruction take an operand from a constant bank? */
-bool gt_reads_constant(gt_word word, unsigned *ret_bank, unsigned *ret_offset);
-
-/* The literals in bank 2 into registers.  False: some cannot. */
-bool gt_stub_take_literals(struct gt_graft_stub *stub, const uint8_t *bytes, uint64_t size);
 
 /* For stubs that run while other threads of the warp are elsewhere; *ret_why when they may not. */
 int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why);
-
-/* Into the thread's own registers, where that is possible. -ENOMEM */
-int gt_stub_make_private(struct gt_graft_stub *stub);
 
 #endif
