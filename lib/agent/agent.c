@@ -51,7 +51,8 @@ static void chain(void)
 
 static void at_exit(void)
 {
-	if (!atomic_load(&gt_active))
+	/* Not in a child that was made past in_child(): the thread is not there. */
+	if (!atomic_load(&gt_active) || getpid() != gt_session.pid)
 		return;
 	gt_depth++;
 	gt_service_stop();
@@ -64,7 +65,8 @@ static void in_child(void)
 {
 	atomic_store(&gt_forked, true);
 	atomic_store(&gt_active, false);
-	close(gt_session.socket);
+	if (gt_session_is_open())
+		close(gt_session.socket);
 }
 
 static void start(void)

@@ -46,6 +46,8 @@ struct gt_session {
 	uint32_t flags;			/* GT_CONFIG_* */
 	uint64_t timeline;		/* bit of the timeline's link among the switches, 0: none */
 	int socket;
+	uint64_t socket_device, socket_inode;
+	int pid;			/* the process that it was made in */
 };
 extern struct gt_session gt_session;
 
@@ -56,6 +58,8 @@ extern atomic_bool gt_forked;
 
 /* Connect, learn the session.  False: there is none, stay inert. */
 bool gt_session_open(void);
+/* Is gt_session.socket still our socket? */
+bool gt_session_is_open(void);
 bool gt_session_send(enum gt_message_type type, uint64_t value);
 
 /* Records to the controller. */

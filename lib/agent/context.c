@@ -69,6 +69,17 @@ static bool set_up_host_arena(struct gt_context *context)
 	return pin(context, done, gt_session.host_size);
 }
 
+/* The program may need it; what is pinned stays so, which takes no memory of its own. */
+static void give_back_device_arena(struct gt_context *context)
+{
+	if (context->stream)
+		gt_cu.cuStreamDestroy_v2(context->stream);
+	if (context->dev)
+		gt_cu.cuMemFree_v2(context->dev);
+	context->stream = NULL;
+	context->dev = 0;
+}
+
 static int attribute(CUdevice device, CUdevice_attribute which)
 {
 	int value = 0;
@@ -110,6 +121,7 @@ static void set_up(struct gt_context *context)
 	if (!context->usable) {
 		gt_note(4, "no memory for probes on device %d: its kernels run without them",
 			context->device);
+		give_back_device_arena(context);
 		gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 		return;
 	}

@@ -70,7 +70,8 @@ void gt_emit(enum gt_record_type type, const void *payload, size_t size)
 			__atomic_fetch_add(&shm->agent_ctl.lost, 1, __ATOMIC_RELAXED);
 		return;
 	}
-	position = __atomic_fetch_add(&shm->agent_ctl.head, record.len, __ATOMIC_RELAXED);
+	/* Whatever stands there, words are aligned and so inside the ring. */
+	position = __atomic_fetch_add(&shm->agent_ctl.head, record.len, __ATOMIC_RELAXED) & ~7ull;
 	record.seq = (uint32_t)(position >> 3) + 1;
 	memcpy(words, &record, sizeof(words));
 	put_word(position + 8, words[1]);

@@ -5,9 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/context.h"
@@ -18,15 +16,19 @@
 #define STAMPS_SOON 6
 
 static pthread_t thread;
-static atomic_bool started;
-static int stop_fd = -1;
+static atomic_bool started;	/* or about to be */
+static atomic_bool running;	/* `thread` is set */
+static atomic_bool stopping;
 
 /* False when the controller has gone away or talks nonsense. */
 static bool serve_message(void)
 {
 	struct gt_msg message;
-	ssize_t n = recv(gt_session.socket, &message, sizeof(message), MSG_DONTWAIT);
+	ssize_t n;
 
+	if (!gt_session_is_open())
+		return false;
+	n = recv(gt_session.socket, &message, sizeof(message), MSG_DONTWAIT);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
 	if (n != (ssize_t)sizeof(message) || message.magic != GT_WIRE_MAGIC)
@@ -45,21 +47,19 @@ static bool serve_message(void)
 
 static void *serve(void *unused)
 {
-	struct pollfd fds[] = {
-		{ .fd = gt_session.socket, .events = POLLIN },
-		{ .fd = stop_fd, .events = POLLIN },
-	};
-
+	struct pollfd wait = { .fd = gt_session.socket, .events = POLLIN };
 	unsigned rounds = 0;
 
 	(void)unused;
 	gt_depth++;	/* whatever this thread asks of the driver is not the program's */
 	for (;;) {
-		int r = poll(fds, 2, rounds < STAMPS_SOON ? STAMP_SOON : STAMP_PERIOD);
+		int r = poll(&wait, 1, rounds < STAMPS_SOON ? STAMP_SOON : STAMP_PERIOD);
 
-		if (r > 0 && fds[1].revents)
+		if (atomic_load(&stopping))
 			return NULL;
-		if (r > 0 && fds[0].revents && !serve_message()) {
+		if (r > 0 && !serve_message()) {
+			if (!gt_session_is_open())
+				gt_note(4, "the program has closed the agent's connection: nothing more is seen of this process");
 			atomic_store(&gt_active, false);
 			return NULL;
 		}
@@ -76,21 +76,25 @@ void gt_service_start(void)
 
 	if (atomic_exchange(&started, true))
 		return;
-	stop_fd = eventfd(0, EFD_CLOEXEC);
 	/* The program's signals are for the program's threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (stop_fd < 0 || pthread_create(&thread, NULL, serve, NULL))
+	if (pthread_create(&thread, NULL, serve, NULL))
 		atomic_store(&started, false);
+	else
+		atomic_store(&running, true);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void gt_service_stop(void)
 {
-	uint64_t one = 1;
-
-	if (atomic_load(&started) && write(stop_fd, &one, sizeof(one)) == (ssize_t)sizeof(one))
+	atomic_store(&stopping, true);
+	if (atomic_load(&running)) {
+		/* Wakes the thread; without, it would look after its next pause. */
+		if (gt_session_is_open())
+			shutdown(gt_session.socket, SHUT_RD);
 		pthread_join(thread, NULL);
+	}
 	if (!atomic_load(&gt_active))
 		return;
 	gt_contexts_stamp();

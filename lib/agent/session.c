@@ -23,6 +23,7 @@ static int connect_controller(void)
 {
 	const char *path = secure_getenv(GT_ENV_SOCKET);
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct timeval patience = { .tv_sec = ANSWER_TIMEOUT_MS / 1000 };
 	int fd;
 
 	if (!path || strlen(path) >= sizeof(address.sun_path))
@@ -31,6 +32,8 @@ static int connect_controller(void)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
+	/* A controller with too many callers at its door would make us wait there. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
 		close(fd);
 		return -1;
@@ -83,6 +86,21 @@ static void take_descriptors(struct msghdr *header, struct descriptors *got)
 	memcpy(got->fds, CMSG_DATA(part), got->count * sizeof(int));
 }
 
+/* Readable before the time is over?  The program's signals, which may come again and again, do not prolong it. */
+static bool wait_for_answer(int fd)
+{
+	uint64_t deadline = gt_now() + ANSWER_TIMEOUT_MS * 1000000ull;
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	int r = -1;
+
+	for (uint64_t now = gt_now(); r < 0 && now < deadline; now = gt_now()) {
+		r = poll(&wait, 1, (int)((deadline - now + 999999) / 1000000));
+		if (r < 0 && errno != EINTR)
+			return false;
+	}
+	return r == 1;
+}
+
 static bool receive_config(int fd, struct descriptors *got)
 {
 	struct gt_msg message;
@@ -95,22 +113,33 @@ static bool receive_config(int fd, struct descriptors *got)
 		.msg_iov = &iov, .msg_iovlen = 1,
 		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
 	};
-	struct pollfd wait = { .fd = fd, .events = POLLIN };
 	ssize_t n;
-	int r;
 
-	do
-		r = poll(&wait, 1, ANSWER_TIMEOUT_MS);
-	while (r < 0 && errno == EINTR);
-	if (r != 1)
+	if (!wait_for_answer(fd))
 		return false;
-	n = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
+	n = recvmsg(fd, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n < 0)
 		return false;
 	take_descriptors(&header, got);
 	return n == (ssize_t)sizeof(message) && message.magic == GT_WIRE_MAGIC &&
 	       message.version == GT_WIRE_VERSION && message.type == GT_MSG_CONFIG &&
 	       !(header.msg_flags & MSG_CTRUNC) && got->count >= 2;
+}
+
+/* Memory whose file shrinks under us would end the program when it is touched. */
+static bool is_sealed(int fd, int seals)
+{
+	int have = fcntl(fd, F_GET_SEALS);
+
+	return have >= 0 && (have & seals) == seals;
+}
+
+/* A map of the operating system's has a size that nobody can change; files do not. */
+static bool is_fixed(int fd)
+{
+	struct stat stat;
+
+	return !fstat(fd, &stat) && (!(stat.st_mode & S_IFMT) || is_sealed(fd, F_SEAL_SHRINK));
 }
 
 static bool fits(uint64_t offset, uint64_t size, uint64_t total)
@@ -140,7 +169,7 @@ static bool adopt_layout(struct gt_session *s, const struct gt_shm *shm, uint64_
 	       s->dev_size >= sizeof(struct gt_dev_arena) && fits(s->dev_template, s->dev_size, total) &&
 	       s->slots >= s->dev_size && s->slots < 1ull << 40 && !(s->slots & 255) &&
 	       s->area_size <= total / (s->contexts ? s->contexts : 1) &&
-	       fits(s->areas, s->area_size * s->contexts, total) && !(s->areas & 4095) &&
+	       fits(s->areas, s->area_size * s->contexts, total) && !((s->areas | s->area_size) & 4095) &&
 	       s->host_size >= sizeof(struct gt_host_arena) && !(s->host_size & 4095) &&
 	       fits(0, s->host_size, s->area_size) && fits(s->snapshot, s->dev_size, s->area_size);
 }
@@ -150,7 +179,8 @@ static bool map_shared(struct gt_session *s, int fd)
 	struct stat stat;
 	void *base;
 
-	if (fstat(fd, &stat) || stat.st_size < (off_t)sizeof(struct gt_shm))
+	if (!is_sealed(fd, F_SEAL_SHRINK) || fstat(fd, &stat) ||
+	    stat.st_size < (off_t)sizeof(struct gt_shm))
 		return false;
 	base = mmap(NULL, (size_t)stat.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
@@ -210,7 +240,8 @@ static bool read_config(struct gt_session *s, int fd)
 	struct stat stat;
 	uint64_t need;
 
-	if (fstat(fd, &stat) || stat.st_size < (off_t)sizeof(*config))
+	if (!is_sealed(fd, F_SEAL_SHRINK | F_SEAL_WRITE) || fstat(fd, &stat) ||
+	    stat.st_size < (off_t)sizeof(*config))
 		return false;
 	config = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (config == MAP_FAILED)
@@ -245,6 +276,10 @@ static bool read_config(struct gt_session *s, int fd)
 static bool map_maps(const struct gt_session *s, const int *fds)
 {
 	for (unsigned i = 0; i < s->shared_count; i++) {
+		if (!is_fixed(fds[i])) {
+			errno = EINVAL;
+			return false;
+		}
 		for (unsigned c = 0; c < s->contexts; c++) {
 			uint8_t *to = s->base + s->areas + c * s->area_size + s->shared[i].offset;
 
@@ -268,6 +303,15 @@ static bool adopt(struct gt_session *s, const struct descriptors *got)
 	return true;
 }
 
+static void remember_socket(int fd)
+{
+	struct stat stat = { 0 };
+
+	fstat(fd, &stat);
+	gt_session.socket_device = stat.st_dev;
+	gt_session.socket_inode = stat.st_ino;
+}
+
 bool gt_session_open(void)
 {
 	struct descriptors got = { .count = 0 };
@@ -283,13 +327,29 @@ bool gt_session_open(void)
 		return false;
 	}
 	gt_session.socket = fd;
+	gt_session.pid = getpid();
+	remember_socket(fd);
 	return true;
+}
+
+/*
+ * A program may close all descriptors that it did not open, and then the number is
+ * that of another file, which is none of our business.
+ */
+bool gt_session_is_open(void)
+{
+	struct stat stat;
+
+	return !fstat(gt_session.socket, &stat) && stat.st_dev == gt_session.socket_device &&
+	       stat.st_ino == gt_session.socket_inode;
 }
 
 bool gt_session_send(enum gt_message_type type, uint64_t value)
 {
 	struct gt_msg message = { GT_WIRE_MAGIC, GT_WIRE_VERSION, type, value };
 
-	return send(gt_session.socket, &message, sizeof(message), MSG_NOSIGNAL) ==
+	/* Who does not read must not make us wait. */
+	return gt_session_is_open() &&
+	       send(gt_session.socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT) ==
 	       (ssize_t)sizeof(message);
 }

@@ -16,6 +16,9 @@
  *	target contexts		two contexts, one destroyed before the other's launches
  *	target global		a __device__ variable read by the host between launches
  *	target leave HOW	two launches, then return, exit, _exit or kill
+ *	target alarm LAUNCHES	as vecadd, with a signal every 20 ms from before CUDA on
+ *	target descriptors	closes all from 3 on, then has sockets of its own by those numbers
+ *	target clone		a child made behind the C library's back returns from main, then the parent
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -24,6 +27,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -396,6 +402,64 @@ static void run_leave(const char *how)
 		raise(SIGKILL);
 }
 
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+static void ring_alarm(void)
+{
+	struct itimerval often = { { 0, 20000 }, { 0, 20000 } };
+	struct sigaction action = { .sa_handler = on_alarm };
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+}
+
+#define PAIRS 40
+
+/* Whoever else still used the old numbers would read or write here. */
+static void run_descriptors(void)
+{
+	int pairs[PAIRS][2], whole = 0;
+	char bytes[64], message[24] = "a message of 24 bytes..";
+
+	run_vecadd(4);
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	for (int i = 0; i < PAIRS; i++) {
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pairs[i]))
+			_exit(5);
+		send(pairs[i][0], message, sizeof(message), 0);
+		send(pairs[i][1], message, sizeof(message), 0);
+	}
+	usleep(200000);
+	run_vecadd(4);
+	for (int i = 0; i < 2 * PAIRS; i++) {
+		int fd = pairs[i / 2][i % 2];
+
+		whole += recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) == sizeof(message) &&
+			 recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) < 0;
+	}
+	printf("%d of %d sockets whole\n", whole, 2 * PAIRS);
+}
+
+static int run_clone(void)
+{
+	pid_t child;
+	int status;
+
+	run_vecadd(2);
+	fflush(stdout);
+	child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+	if (!child)
+		return 9;
+	waitpid(child, &status, 0);
+	printf("child %x\n", (unsigned)status);
+	run_vecadd(2);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "vecadd";
@@ -406,8 +470,10 @@ int main(int argc, char **argv)
 		run_fork();
 		return 0;
 	}
+	if (!strcmp(what, "alarm"))
+		ring_alarm();
 	start();
-	if (!strcmp(what, "vecadd"))
+	if (!strcmp(what, "vecadd") || !strcmp(what, "alarm"))
 		run_vecadd(number);
 	else if (!strcmp(what, "spin"))
 		run_spin(argc - 2, argv + 2);
@@ -425,6 +491,10 @@ int main(int argc, char **argv)
 		run_contexts();
 	else if (!strcmp(what, "global"))
 		run_global();
+	else if (!strcmp(what, "descriptors"))
+		run_descriptors();
+	else if (!strcmp(what, "clone"))
+		return run_clone();
 	else if (!strcmp(what, "leave"))
 		run_leave(argc > 2 ? argv[2] : "return");
 	else

@@ -88,6 +88,18 @@ START_TEST(kernels_are_tied_to_launches)
 }
 END_TEST
 
+/* Closed and reused descriptors; a child of which pthread_atfork() does not hear. */
+START_TEST(programs_with_rough_ways)
+{
+	static const char *const modes[] = { "descriptors", "clone" };
+	struct run_options options = timeline();
+
+	run_plain(&plain, real_device, modes[_i], NULL);
+	run_target(&run, &options, modes[_i], NULL);
+	assert_same_output();
+}
+END_TEST
+
 START_TEST(threads_are_counted_exactly)
 {
 	struct run_options options = counting();
@@ -338,6 +350,8 @@ int main(void)
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, every_launch_becomes_a_kernel);
 	tcase_add_test(tcase, kernels_are_tied_to_launches);
+	if (!real_device)
+		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 2);
 	tcase_add_test(tcase, threads_are_counted_exactly);
 	tcase_add_test(tcase, every_way_out_counts);
 	tcase_add_test(tcase, lengths_are_measured);
