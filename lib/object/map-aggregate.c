@@ -89,33 +89,11 @@ int gputrace_map_sum(struct gputrace_map *map, int instance, const void *key, si
 	return r;
 }
 
-/* The elements in `memory`, which nobody else writes. */
-static int read_elements(const struct gputrace_map *map, const void *memory, unsigned char *keys,
-			 unsigned char *values, uint32_t capacity, uint32_t *ret_count)
-{
-	unsigned char key[GT_MAP_MAX_KEY];
-	uint32_t count = 0;
-	int r;
-
-	r = gt_map_memory_next_key(&map->layout, memory, NULL, key);
-	/* Scribbled memory may go round in circles: there are not more than max_entries. */
-	for (; r >= 0 && count < map->layout.max_entries; count++) {
-		if (count == capacity) {
-			*ret_count = count;
-			return gt_error(-ENOSPC, "map %s has more than %u elements", map->name, capacity);
-		}
-		memcpy(keys + (size_t)count * map->layout.key_size, key, map->layout.key_size);
-		gt_map_memory_lookup(&map->layout, memory, key, values + count * element_bytes(map));
-		r = gt_map_memory_next_key(&map->layout, memory, key, key);
-	}
-	*ret_count = count;
-	return 0;
-}
-
 int gputrace_map_read_all(struct gputrace_map *map, int instance, void *keys, void *values, uint32_t capacity,
 			  uint32_t *ret_count)
 {
 	void *memory, *copy;
+	uint32_t count;
 	int r;
 
 	r = gt_map_instance_memory(map, instance, false, &memory);
@@ -125,7 +103,8 @@ int gputrace_map_read_all(struct gputrace_map *map, int instance, void *keys, vo
 	if (!copy)
 		return gt_error(-ENOMEM, "out of memory for a copy of map %s", map->name);
 	memcpy(copy, memory, map->layout.bytes);
-	r = read_elements(map, copy, keys, values, capacity, ret_count);
+	count = gt_map_memory_read(&map->layout, copy, keys, values, capacity);
 	free(copy);
-	return r;
+	*ret_count = count < capacity ? count : capacity;
+	return count > capacity ? gt_error(-ENOSPC, "map %s has more than %u elements", map->name, capacity) : 0;
 }

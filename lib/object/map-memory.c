@@ -70,12 +70,16 @@ static size_t array_offset(const struct gt_map_layout *l, uint32_t index, uint32
 	return ((size_t)index * l->slots + slot) * l->stride;
 }
 
-/* Walk from a link word to the first node that is not deleted; 0: none. */
-static uint32_t live_node(const struct gt_hash_table *t, uint64_t word)
+/*
+ * Walk from a link word to the first node that is not deleted; 0: none.  *steps
+ * counts down over all of a caller's walks, to which no table has more nodes.
+ */
+static uint32_t live_node(const struct gt_hash_table *t, uint64_t word, uint32_t *steps)
 {
-	uint32_t number, steps;
+	uint32_t number;
 
-	for (steps = 0; steps <= t->nodes; steps++) {
+	while (*steps) {
+		--*steps;
 		number = (uint32_t)(word & GT_HASH_INDEX);
 		if (!number)
 			return 0;
@@ -86,17 +90,27 @@ static uint32_t live_node(const struct gt_hash_table *t, uint64_t word)
 	return 0;
 }
 
+static uint32_t next_live_node(const struct gt_hash_table *t, uint32_t number, uint32_t *steps)
+{
+	return live_node(t, gt_hash_load(t, &gt_hash_node(t, number)->next), steps);
+}
+
+/* Steps that see every node and the end of every list. */
+static uint32_t all_steps(const struct gt_hash_table *t)
+{
+	return t->nodes + t->buckets;
+}
+
 /* Like gt_hash_find(), but writes nothing: the memory is somebody else's. */
 static uint32_t peek(const struct gt_hash_table *t, const uint64_t *key)
 {
 	uint64_t hash = gt_hash_of(t, key);
-	uint32_t number = live_node(t, gt_hash_load(t, gt_hash_head(t, hash)));
-	uint32_t steps;
+	uint32_t steps = all_steps(t);
+	uint32_t number = live_node(t, gt_hash_load(t, gt_hash_head(t, hash)), &steps);
 
-	for (steps = 0; number && steps <= t->nodes; steps++) {
+	for (; number; number = next_live_node(t, number, &steps)) {
 		if (gt_hash_compare(t, key, hash, gt_hash_node(t, number)) == 0)
 			return number;
-		number = live_node(t, gt_hash_load(t, &gt_hash_node(t, number)->next));
 	}
 	return 0;
 }
@@ -143,26 +157,75 @@ static int hash_delete(const struct gt_map_layout *l, void *memory, const void *
 	return gt_hash_delete(&t, words);
 }
 
+/*
+ * The node after `number` (0: the first of the bucket) whose key belongs into the
+ * bucket and sorts behind the key `after`, if there is one: so that a caller who
+ * goes from key to key comes to an end also where lists are circles.
+ */
+static uint32_t next_in_bucket(const struct gt_hash_table *t, uint32_t bucket, uint32_t number,
+			       const uint64_t *after, uint32_t *steps)
+{
+	uint64_t words[KEY_WORDS];
+	uint32_t i;
+
+	number = number ? next_live_node(t, number, steps) :
+			  live_node(t, gt_hash_load(t, gt_hash_head(t, bucket)), steps);
+	for (; number; number = next_live_node(t, number, steps)) {
+		struct gt_hash_node *node = gt_hash_node(t, number);
+		uint64_t hash;
+
+		for (i = 0; i < t->key_bytes / 8; i++)
+			words[i] = gt_hash_load_plain(t, &gt_hash_key(node)[i]);
+		hash = gt_hash_of(t, words);
+		if ((hash & (t->buckets - 1)) == bucket && hash == gt_hash_load_plain(t, &node->hash) &&
+		    (!after || gt_hash_compare(t, after, gt_hash_of(t, after), node) < 0))
+			return number;
+	}
+	return 0;
+}
+
 static int hash_next_key(const struct gt_map_layout *l, const void *memory, const void *key, void *ret_key)
 {
 	struct gt_hash_table t = table_of(l, memory);
 	uint64_t words[KEY_WORDS];
-	uint32_t number = 0, bucket = 0;
+	uint32_t number = 0, bucket = 0, steps = all_steps(&t);
 
 	if (key) {
 		pad_key(l, key, words);
 		number = peek(&t, words);
 	}
 	if (number) {
-		bucket = (uint32_t)(gt_hash_of(&t, words) & (t.buckets - 1)) + 1;
-		number = live_node(&t, gt_hash_load(&t, &gt_hash_node(&t, number)->next));
+		bucket = (uint32_t)(gt_hash_of(&t, words) & (t.buckets - 1));
+		number = next_in_bucket(&t, bucket++, number, words, &steps);
 	}
 	for (; !number && bucket < t.buckets; bucket++)
-		number = live_node(&t, gt_hash_load(&t, gt_hash_head(&t, bucket)));
+		number = next_in_bucket(&t, bucket, 0, NULL, &steps);
 	if (!number)
 		return -ENOENT;
 	memcpy(ret_key, gt_hash_key(gt_hash_node(&t, number)), l->key_size);
 	return 0;
+}
+
+static uint32_t hash_read(const struct gt_map_layout *l, const void *memory, unsigned char *keys,
+			  unsigned char *values, uint32_t capacity)
+{
+	struct gt_hash_table t = table_of(l, memory);
+	uint32_t steps = all_steps(&t), count = 0, number;
+	const uint64_t *key;
+
+	for (uint32_t bucket = 0; bucket < t.buckets; bucket++) {
+		number = next_in_bucket(&t, bucket, 0, NULL, &steps);
+		for (; number && count < l->max_entries; count++) {
+			key = gt_hash_key(gt_hash_node(&t, number));
+			if (count < capacity) {
+				memcpy(keys + (size_t)count * l->key_size, key, l->key_size);
+				memcpy(values + (size_t)count * l->value_size,
+				       gt_hash_value(&t, gt_hash_node(&t, number)), l->value_size);
+			}
+			number = next_in_bucket(&t, bucket, number, key, &steps);
+		}
+	}
+	return count;
 }
 
 static int array_lookup(const struct gt_map_layout *l, const void *memory, const void *key, void *value)
@@ -242,4 +305,22 @@ int gt_map_memory_next_key(const struct gt_map_layout *l, const void *memory, co
 	if (l->kind == GT_KIND_HASH)
 		return hash_next_key(l, memory, key, ret_key);
 	return -EOPNOTSUPP;
+}
+
+static uint32_t array_read(const struct gt_map_layout *l, const void *memory, unsigned char *keys,
+			   unsigned char *values, uint32_t capacity)
+{
+	for (uint32_t i = 0; i < l->max_entries && i < capacity; i++) {
+		memcpy(keys + (size_t)i * sizeof(i), &i, sizeof(i));
+		array_lookup(l, memory, &i, values + (size_t)i * l->slots * l->value_size);
+	}
+	return l->max_entries;
+}
+
+uint32_t gt_map_memory_read(const struct gt_map_layout *l, const void *memory, void *keys, void *values,
+			    uint32_t capacity)
+{
+	if (l->kind == GT_KIND_ARRAY)
+		return array_read(l, memory, keys, values, capacity);
+	return hash_read(l, memory, keys, values, capacity);
 }

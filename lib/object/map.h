@@ -123,6 +123,12 @@ int gt_map_memory_lookup(const struct gt_map_layout *l, const void *memory, cons
 int gt_map_memory_update(const struct gt_map_layout *l, void *memory, const void *key,
 			 const void *value, uint64_t flags);
 int gt_map_memory_delete(const struct gt_map_layout *l, void *memory, const void *key);
+/*
+ * Copy out the elements that a map of the kinds above has, at most `capacity` of
+ * them; how many there are, at most max_entries.  Nobody else writes the memory.
+ */
+uint32_t gt_map_memory_read(const struct gt_map_layout *l, const void *memory, void *keys, void *values,
+			    uint32_t capacity);
 /* key NULL, or not in the map: the first.  -ENOENT past the last. */
 int gt_map_memory_next_key(const struct gt_map_layout *l, const void *memory, const void *key,
 			   void *ret_key);

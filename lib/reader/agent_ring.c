@@ -7,7 +7,6 @@
 #include "lib/reader/reader.h"
 #include "lib/target/context.h"
 
-#define BATCH 65536	/* records taken at a time, so that one busy ring does not starve the others */
 
 /* A string of `size` bytes in the payload that must end in a NUL; NULL if it does not fit. */
 static const char *string_in(const uint8_t *payload, uint32_t payload_size, uint32_t offset, uint32_t size)
@@ -32,10 +31,12 @@ static void take_function(struct gputrace_reader *reader, struct gt_process *pro
 	if (!name)
 		return;
 	reason = string_in(payload, size, (uint32_t)sizeof(record) + record.name_size, record.reason_size);
-	if (gt_target_add_kernel(process, &record, name, reason))
+	if (gt_target_add_kernel(process, &record, name, reason)) {
+		gt_reader_push_lost(reader, process, "list of kernels", 1);
 		return;
+	}
 	kernel = gt_process_kernel(process, record.kernel);
-	queued = gt_queued_new(GPUTRACE_EVENT_FUNCTION, process, record.reason_size + 1);
+	queued = gt_queued_new(GPUTRACE_EVENT_FUNCTION, process, reason ? record.reason_size : 0);
 	if (queued) {
 		queued->event.time = queued->event.end = gt_reader_now();
 		queued->event.kernel_id = record.kernel;
@@ -170,7 +171,7 @@ unsigned gt_reader_drain_agent(struct gputrace_reader *reader, struct gt_process
 	unsigned count = 0;
 	int r = 0;
 
-	while (!process->agent_broken && count < BATCH &&
+	while (!process->agent_broken && ring.tail - process->agent_tail < ring.size &&
 	       (r = gt_ring_take(&ring, &record, reader->payload)) > 0) {
 		take(reader, process, &record);
 		count++;

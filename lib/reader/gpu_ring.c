@@ -7,8 +7,6 @@
 #include "lib/reader/print.h"
 #include "lib/reader/reader.h"
 
-#define BATCH 65536
-
 /*
  * The earliest that the event can have ended, for its place in the queue: taken from there it is
  * resolved again, and goes back if it turns out to be later.
@@ -101,7 +99,7 @@ static unsigned drain_ring(struct gputrace_reader *reader, struct gt_process *pr
 	unsigned count = 0;
 	int r = 0;
 
-	while (count < BATCH && (r = gt_ring_take(&ring, &record, reader->payload)) > 0) {
+	while (ring.tail - context->tail[index] < ring.size && (r = gt_ring_take(&ring, &record, reader->payload)) > 0) {
 		if (record.type == GT_REC_KERNEL)
 			take_kernel(reader, process, c, record.size);
 		else if (record.type == GT_REC_PRINTK)

@@ -11,6 +11,7 @@
  */
 #define RECENT 65536u		/* a power of two */
 #define CAPTURED_MAX (1u << 20)
+#define CAPTURED_STEPS 128u	/* looked at for an id: it may be chosen to collide with others */
 #define THREADS 256u		/* threads looked after at a time; a power of two */
 #define PER_THREAD 1024u	/* their latest launches; a power of two */
 
@@ -60,13 +61,18 @@ void gt_launches_free(struct gt_launches *launches)
 	free(launches);
 }
 
+/* Where the id is or would be; NULL when too many others are in its way. */
 static struct gt_rec_launch *captured_slot(struct gt_rec_launch *table, uint32_t room, uint64_t id)
 {
-	uint32_t i = (uint32_t)((id * 0x9e3779b97f4a7c15ull) >> 40) & (room - 1);
+	uint32_t i = (uint32_t)((id * 0x9e3779b97f4a7c15ull) >> 40);
 
-	while (table[i].launch && table[i].launch != id)
-		i = (i + 1) & (room - 1);
-	return &table[i];
+	for (uint32_t step = 0; step < CAPTURED_STEPS; step++, i++) {
+		struct gt_rec_launch *slot = &table[i & (room - 1)];
+
+		if (!slot->launch || slot->launch == id)
+			return slot;
+	}
+	return NULL;
 }
 
 static bool grow_captured(struct gt_launches *launches)
@@ -79,9 +85,15 @@ static bool grow_captured(struct gt_launches *launches)
 	table = calloc(room, sizeof(*table));
 	if (!table)
 		return false;
+	launches->captured_count = 0;
 	for (uint32_t i = 0; i < launches->captured_room; i++) {
-		if (launches->captured[i].launch)
-			*captured_slot(table, room, launches->captured[i].launch) = launches->captured[i];
+		uint64_t id = launches->captured[i].launch;
+		struct gt_rec_launch *slot = id ? captured_slot(table, room, id) : NULL;
+
+		if (slot) {
+			*slot = launches->captured[i];
+			launches->captured_count++;
+		}
 	}
 	free(launches->captured);
 	launches->captured = table;
@@ -96,6 +108,8 @@ static void add_captured(struct gt_launches *launches, const struct gt_rec_launc
 	if (2 * launches->captured_count >= launches->captured_room && !grow_captured(launches))
 		return;
 	slot = captured_slot(launches->captured, launches->captured_room, record->launch);
+	if (!slot)
+		return;
 	launches->captured_count += !slot->launch;
 	*slot = *record;
 }
@@ -141,7 +155,7 @@ const struct gt_rec_launch *gt_launches_find(const struct gt_launches *launches,
 	if (!launches->captured_room)
 		return NULL;
 	found = captured_slot(launches->captured, launches->captured_room, id);
-	return found->launch ? found : NULL;
+	return found && found->launch ? found : NULL;
 }
 
 uint64_t gt_launches_within(const struct gt_launches *launches, uint32_t tid, uint64_t enter,

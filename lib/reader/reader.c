@@ -28,6 +28,11 @@ uint64_t gt_reader_now(void)
 
 void gt_reader_push(struct gputrace_reader *reader, struct gt_queued *queued)
 {
+	uint64_t now = gt_reader_now();
+
+	/* What has been reported has happened: an event must not wait in the queue for a time that was made up. */
+	if (queued && queued->event.end > now)
+		queued->event.end = now;
 	if (queued && !gt_queue_push(&reader->queue, queued))
 		return;
 	reader->lost++;
@@ -219,7 +224,8 @@ const struct gputrace_event *gputrace_reader_next(struct gputrace_reader *reader
 		queued = gt_queue_pop(&reader->queue);
 		gt_reader_resolve(queued);
 		next = gt_queue_first(&reader->queue);
-		if (!next || next->event.end >= queued->event.end) {
+		/* One that claims a time still to come is not worth waiting for. */
+		if (!next || next->event.end >= queued->event.end || queued->event.end > reader->collected) {
 			reader->current = queued;
 			return &queued->event;
 		}

@@ -174,7 +174,8 @@ static void fill_map(const struct gputrace_map *map, const struct gt_shm *shm, u
 {
 	uint64_t offset = map->place.offset;
 
-	if (gt_map_is_ring(map) || map->live)
+	/* The memory is new, so zeros are there already, and without taking pages. */
+	if (gt_map_is_ring(map) || map->live || !map->initial)
 		return;
 	if (gt_map_arena(map) == GT_ARENA_DEV)
 		gt_map_write_initial(map, base + shm->dev_template + offset);

@@ -8,7 +8,9 @@
 #include "lib/target/target.h"
 #include "lib/util/demangle.h"
 
-#define KERNELS_MAX (1u << 22)	/* ids come from the target: do not let it make us allocate without end */
+/* Ids and names come from the target: do not let it make us allocate without end. */
+#define KERNELS_MAX (1u << 22)
+#define NAMES_MAX (512ull << 20)	/* bytes, of all kernels of a target */
 
 static int make_room(struct gt_process *process, uint32_t id)
 {
@@ -38,7 +40,7 @@ struct gputrace_kernel *gt_process_kernel(const struct gt_process *process, uint
 static struct gputrace_kernel *new_kernel(struct gt_process *process, uint32_t id, const char *name)
 {
 	struct gputrace_target *target = process->target;
-	struct gputrace_kernel *kernel = calloc(1, sizeof(*kernel));
+	struct gputrace_kernel *kernel = target->name_bytes > NAMES_MAX ? NULL : calloc(1, sizeof(*kernel));
 
 	if (!kernel)
 		return NULL;
@@ -50,6 +52,7 @@ static struct gputrace_kernel *new_kernel(struct gt_process *process, uint32_t i
 		free(kernel);
 		return NULL;
 	}
+	target->name_bytes += strlen(name) + strlen(kernel->display_name);
 	kernel->process = process;
 	kernel->id = id;
 	process->kernels[id] = kernel;

@@ -99,6 +99,9 @@ static int configure(struct gt_process *process)
 		return config_fd;
 	r = send_config(process, config_fd);
 	close(config_fd);
+	/* A target may be many processes, and the mapping is all that we need. */
+	close(process->shm_fd);
+	process->shm_fd = -1;
 	process->configured = !r;
 	return r;
 }
@@ -173,6 +176,18 @@ struct gt_host_arena *gt_process_area(const struct gt_process *process, unsigned
 	const struct gt_shm *shm = &process->target->layout.shm;
 
 	return (void *)(process->base + shm->areas + context * shm->area_size);
+}
+
+void gt_process_forget(struct gt_process *process)
+{
+	struct gt_process **link = &process->target->processes;
+
+	if (process->configured)
+		return;
+	while (*link != process)
+		link = &(*link)->next;
+	*link = process->next;
+	gt_process_free(process);
 }
 
 void gt_process_free(struct gt_process *process)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -189,17 +188,18 @@ static int listen_for_agents(struct gputrace_target *target)
 
 /* ---- the child ---- */
 
-/* Runs in the child: only what is allowed between fork and exec. */
-static void child(int go_fd, int exec_fd, pid_t parent, char *const argv[], char **envp)
+/*
+ * Runs in the child: only what is allowed between fork and exec.  When we end, the
+ * descriptor that it waits at does; a death signal would come from the thread that
+ * forked, which may end earlier.
+ */
+static void child(int go_fd, int exec_fd, char *const argv[], char **envp)
 {
 	char byte;
 	int error;
 
-	/* While it waits it has no reason to outlive us. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || read(go_fd, &byte, 1) != 1)
+	if (read(go_fd, &byte, 1) != 1)
 		_exit(125);
-	prctl(PR_SET_PDEATHSIG, 0);
 	execvpe(argv[0], argv, envp);
 	error = errno;
 	if (write(exec_fd, &error, sizeof(error)) < 0)
@@ -210,9 +210,9 @@ static void child(int go_fd, int exec_fd, pid_t parent, char *const argv[], char
 static int start_child(struct gputrace_target *target, char *const argv[], char **envp)
 {
 	int go[2], exec_pipe[2];
-	pid_t parent = getpid();
 
-	if (pipe2(go, O_CLOEXEC))
+	/* A socket, because writing to a pipe whose reader was killed would raise SIGPIPE. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go))
 		return -errno;
 	if (pipe2(exec_pipe, O_CLOEXEC)) {
 		close(go[0]);
@@ -223,7 +223,7 @@ static int start_child(struct gputrace_target *target, char *const argv[], char 
 	if (target->pid == 0) {
 		close(go[1]);
 		close(exec_pipe[0]);
-		child(go[0], exec_pipe[1], parent, argv, envp);
+		child(go[0], exec_pipe[1], argv, envp);
 	}
 	close(go[0]);
 	close(exec_pipe[1]);
@@ -296,7 +296,7 @@ int gt_spawn_go(struct gputrace_target *target)
 
 	if (gputrace_target_has_exited(target, NULL))
 		return gt_error(-ESRCH, "the program was ended before it ran");
-	if (write(target->go_fd, "", 1) != 1)
+	if (send(target->go_fd, "", 1, MSG_NOSIGNAL) != 1)
 		return gt_error(-errno, "the waiting program cannot be told to run: %s", strerror(errno));
 	close(target->go_fd);
 	target->go_fd = -1;

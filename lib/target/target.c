@@ -140,9 +140,11 @@ int gputrace_target_get_fd(const struct gputrace_target *target)
 int gputrace_target_has_exited(struct gputrace_target *target, int *ret_status)
 {
 	if (!target->exited && target->pid > 0) {
-		int status;
+		int status = 0;
+		pid_t pid = waitpid(target->pid, &status, WNOHANG);
 
-		if (waitpid(target->pid, &status, WNOHANG) == target->pid) {
+		/* ECHILD: the caller ignores SIGCHLD or has waited for it, and what became of it is not known. */
+		if (pid == target->pid || (pid < 0 && errno == ECHILD)) {
 			target->exited = true;
 			target->status = status;
 		}
@@ -162,9 +164,9 @@ int gputrace_target_dispatch(struct gputrace_target *target)
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.ptr == target)
 			gputrace_target_has_exited(target, NULL);
-		else if (events[i].data.ptr)
-			gt_process_serve(events[i].data.ptr);
-		else
+		else if (events[i].data.ptr && !gt_process_serve(events[i].data.ptr))
+			gt_process_forget(events[i].data.ptr);
+		else if (!events[i].data.ptr)
 			gt_process_accept(target);
 	}
 	/* A descriptor of an ended process stays readable: stop watching it. */

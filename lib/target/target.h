@@ -91,6 +91,7 @@ struct gputrace_target {
 	char *libcuda;		/* what it will load, as far as we can tell; may be NULL */
 	struct gt_process *processes;	/* newest last */
 	struct gputrace_kernel *kernels, *last_kernel;
+	uint64_t name_bytes;	/* of their names */
 	struct gputrace_link *links;
 	uint32_t link_bits;	/* GPU links in use */
 	struct gt_layout layout;
@@ -113,6 +114,8 @@ bool gt_target_has_live_agents(const struct gputrace_target *target);
 int gt_process_accept(struct gputrace_target *target);
 /* Take in one message; false when the agent is gone. */
 bool gt_process_serve(struct gt_process *process);
+/* It is gone: if it was never given shared memory, there is nothing more to know of it. */
+void gt_process_forget(struct gt_process *process);
 void gt_process_free(struct gt_process *process);
 int gt_process_send(struct gt_process *process, enum gt_message_type type, uint64_t value);
 struct gt_host_arena *gt_process_area(const struct gt_process *process, unsigned context);

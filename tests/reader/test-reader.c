@@ -269,6 +269,24 @@ START_TEST(bounds_outweigh_the_length)
 }
 END_TEST
 
+/* Ids chosen so that all have one hash: most are not kept, and none takes long. */
+START_TEST(colliding_launches)
+{
+	struct gt_launches *launches = gt_launches_new();
+	struct gt_rec_launch record = { .kernel = 1, .flags = GT_LAUNCH_CAPTURED };
+	unsigned found = 0;
+
+	for (uint64_t i = 1; i <= 300000; i++) {
+		record.launch = i * 0xf1de83e19937733dull;	/* the multiplier's inverse */
+		gt_launches_add(launches, &record);
+	}
+	for (uint64_t i = 1; i <= 300000; i++)
+		found += gt_launches_find(launches, i * 0xf1de83e19937733dull) != NULL;
+	ck_assert_uint_eq(found, 128);
+	gt_launches_free(launches);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("reader");
@@ -277,6 +295,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, ring_record_wraps);
+	tcase_add_test(tcase, colliding_launches);
 	tcase_add_test(tcase, ring_waits_for_the_first_word);
 	tcase_add_test(tcase, ring_refuses_nonsense);
 	tcase_add_test(tcase, queue_orders_by_end_then_arrival);
