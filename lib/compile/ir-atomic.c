@@ -98,6 +98,29 @@ static LLVMValueRef on_gpu(struct gt_ir *ir, const struct atomic *a)
 	return gt_ir_asm(ir, a->type, args, 3, text, constraints);
 }
 
+static LLVMValueRef is_constant(struct gt_ir *ir, LLVMValueRef value)
+{
+	LLVMTypeRef type = LLVMTypeOf(value);
+
+	/* Known to LLVM later, when registers have become values. */
+	return gt_ir_intrinsic(ir, "llvm.is.constant", &type, 1, &value, 1);
+}
+
+/*
+ * Do all threads add the same to the same place?  Then the driver's compiler sees it
+ * too, and lets one add for all better than we can.
+ */
+static LLVMValueRef is_uniform(struct gt_ir *ir, const struct atomic *a, LLVMValueRef address,
+			       LLVMValueRef constant)
+{
+	LLVMBuilderRef b = ir->builder;
+
+	if (a->access.map < 0)
+		return LLVMConstInt(ir->i1, 0, 0);
+	address = LLVMBuildSub(b, address, gt_ir_map_memory(ir, a->access.map), "");
+	return LLVMBuildAnd(b, is_constant(ir, address), constant, "");
+}
+
 /*
  * An addition that gives nothing back: one thread of the warp adds for all that
  * add the same to the same place.
@@ -105,15 +128,22 @@ static LLVMValueRef on_gpu(struct gt_ir *ir, const struct atomic *a)
 static LLVMValueRef add_together(struct gt_ir *ir, struct atomic *a)
 {
 	LLVMBuilderRef b = ir->builder;
+	LLVMBasicBlockRef alike = gt_ir_block(ir, "alike"), compare = gt_ir_block(ir, "compare");
 	LLVMBasicBlockRef adds = gt_ir_block(ir, "adds"), after = gt_ir_block(ir, "after");
 	LLVMValueRef args[] = {
 		LLVMBuildPtrToInt(b, a->access.pointer, ir->i64, ""),
 		LLVMBuildZExt(b, a->operand, ir->i64, ""),
-		/* Known to LLVM later, when registers have become values. */
-		gt_ir_intrinsic(ir, "llvm.is.constant", &a->type, 1, &a->operand, 1),
+		LLVMConstInt(ir->i1, a->access.map >= 0, 0),
+		is_constant(ir, a->operand),
 	};
-	LLVMValueRef count = gt_ir_runtime(ir, "gt_rt_adders", args, 3);
+	LLVMValueRef count;
 
+	LLVMBuildCondBr(b, is_uniform(ir, a, args[0], args[3]), alike, compare);
+	LLVMPositionBuilderAtEnd(b, alike);
+	on_gpu(ir, a);
+	LLVMBuildBr(b, after);
+	LLVMPositionBuilderAtEnd(b, compare);
+	count = gt_ir_runtime(ir, "gt_rt_adders", args, 4);
 	LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, count, gt_ir_i32(ir, 0), ""), adds, after);
 	LLVMPositionBuilderAtEnd(b, adds);
 	a->operand = LLVMBuildMul(b, a->operand, LLVMBuildZExtOrBitCast(b, count, a->type, ""), "");

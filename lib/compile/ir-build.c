@@ -194,12 +194,29 @@ LLVMValueRef gt_ir_symbol(struct gt_ir *ir, int map, enum gt_symbol_kind kind)
 	return LLVMConstPtrToInt(global, ir->i64);
 }
 
+/*
+ * The same number, of which LLVM knows only that it is the same each time: it would
+ * add constants to a symbol first, and not see any more that two addresses in one map
+ * are a constant apart.
+ */
+static LLVMValueRef opaque(struct gt_ir *ir, LLVMValueRef number)
+{
+	LLVMTypeRef type = LLVMFunctionType(ir->i64, &ir->i64, 1, 0);
+	LLVMValueRef code = LLVMGetInlineAsm(type, "", 0, "=l,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
+	LLVMValueRef call = LLVMBuildCall2(ir->builder, type, code, &number, 1, "");
+
+	add_attribute(ir, call, "nounwind", true);
+	add_attribute(ir, call, "memory", true);	/* none */
+	return call;
+}
+
 LLVMValueRef gt_ir_map_memory(struct gt_ir *ir, int map)
 {
 	bool host = gt_map_arena(ir->object->maps[map]) == GT_ARENA_HOST;
-	LLVMValueRef offset = gt_ir_symbol(ir, map, GT_SYMBOL_OFFSET);
+	LLVMValueRef offset = gt_ir_symbol(ir, map, GT_SYMBOL_OFFSET), address;
 
-	return LLVMBuildAdd(ir->builder, ir->env[host ? GT_ENV_HOST : GT_ENV_DEV], offset, "");
+	address = LLVMBuildAdd(ir->builder, ir->env[host ? GT_ENV_HOST : GT_ENV_DEV], offset, "");
+	return ir->gpu ? opaque(ir, address) : address;
 }
 
 LLVMValueRef gt_ir_pointer(struct gt_ir *ir, unsigned reg)

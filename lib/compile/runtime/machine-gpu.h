@@ -61,6 +61,19 @@ static INLINE u64 max_gpu(GLOBAL u64 *p, u64 v)
 	return old;
 }
 
+static INLINE u64 add_relaxed_gpu(GLOBAL u64 *p, u64 v)
+{
+	u64 old;
+
+	asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(p), "l"(v) : "memory");
+	return old;
+}
+
+static INLINE void store_release_sys(GLOBAL u64 *p, u64 v)
+{
+	asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
 /* Adds where nobody wants the old value. */
 static INLINE void count_gpu(GLOBAL u64 *p, u64 v)
 {

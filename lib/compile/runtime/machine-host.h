@@ -50,6 +50,16 @@ static INLINE u64 max_gpu(u64 *p, u64 v)
 	return old;
 }
 
+static INLINE u64 add_relaxed_gpu(u64 *p, u64 v)
+{
+	return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+}
+
+static INLINE void store_release_sys(u64 *p, u64 v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
 static INLINE void count_gpu(u64 *p, u64 v)
 {
 	__atomic_fetch_add(p, v, __ATOMIC_RELAXED);

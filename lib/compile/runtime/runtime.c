@@ -230,14 +230,16 @@ EXPORT u64 gt_rt_warp_sum(u64 value)
  * that are active together add there.  The memory takes one thread's addition to
  * an address after another's, so where the threads of a warp agree on address and
  * value (most count something) the lowest adds for all: their number, and 0 for
- * the others.  Where they do not agree, 1 for each.  constant: value is the same
- * for all.
+ * the others.  Where they do not agree, 1 for each.  near: all addresses are in one
+ * map, so that half of them tells them apart; constant: value is the same for all.
  */
-EXPORT u32 gt_rt_adders(u64 addr, u64 value, _Bool constant)
+EXPORT u32 gt_rt_adders(u64 addr, u64 value, _Bool near, _Bool constant)
 {
 	u32 mask = active_mask(), leader = (u32)__builtin_ctz(mask);
-	u64 differ = shuffle64(mask, addr, leader) ^ addr;
+	u64 differ = shuffle(mask, (u32)addr, leader) ^ (u32)addr;
 
+	if (!near)
+		differ |= shuffle64(mask, addr, leader) ^ addr;
 	if (!constant)
 		differ |= shuffle64(mask, value, leader) ^ value;
 	if (!all_agree(mask, !differ))
@@ -273,13 +275,19 @@ static INLINE void refill(const struct ring *ring)
 		add_gpu((GLOBAL u64 *)&ring->ctl->credits, now - seen);
 }
 
+/*
+ * Credits and positions are taken without asking for order, which would make the
+ * thread wait for all that the kernel has written and forget what it has cached.
+ * They say only which bytes are this thread's, and its stores cannot begin before
+ * it knows.
+ */
 static INLINE int take_credits(const struct ring *ring, u64 bytes)
 {
 	GLOBAL u64 *credits = (GLOBAL u64 *)&ring->ctl->credits;
 
-	if ((s64)(add_gpu(credits, -bytes) - bytes) >= 0)
+	if ((s64)(add_relaxed_gpu(credits, -bytes) - bytes) >= 0)
 		return 1;
-	add_gpu(credits, bytes);
+	add_relaxed_gpu(credits, bytes);
 	return 0;
 }
 
@@ -290,7 +298,7 @@ static INLINE int take_room(const struct ring *ring, u64 bytes, u64 *ret_positio
 		if (!take_credits(ring, bytes))
 			return 0;
 	}
-	*ret_position = add_gpu(&ring->ctl->head, bytes);
+	*ret_position = add_relaxed_gpu(&ring->ctl->head, bytes);
 	return 1;
 }
 
@@ -406,9 +414,9 @@ EXPORT s64 gt_rt_ring_output(u64 ctl, u64 tail, u64 data, u64 ring_size, u32 typ
 	}
 	put_word(&ring, position + 8, type | (u64)(source & 0xffff) << 16 | (u64)size << 32);
 	put_payload(&ring, position + 16, payload, size, company);
-	fence_sys();		/* pairs with the consumer's acquire load of the first word */
 	first = (u32)((u32)(position >> 3) + 1) | (u64)length << 32;
-	store_relaxed_sys((GLOBAL u64 *)(ring.data + (position & (ring.size - 1))), first);
+	/* Pairs with the consumer's acquire load of the first word. */
+	store_release_sys((GLOBAL u64 *)(ring.data + (position & (ring.size - 1))), first);
 	return 0;
 }
 
