@@ -101,6 +101,8 @@ static unsigned collect(struct gputrace_reader *reader)
 		process->announced = true;
 		n = gt_reader_drain_agent(reader, process) + gt_reader_drain_gpu(reader, process);
 		if (!n && !live && !process->ended_announced) {
+			if (!process->ready)
+				gt_reader_push_note(reader, process, "the agent could not take its orders (is there too little memory, are there too few descriptors?): this process ran without probes", 0);
 			announce(reader, process, GPUTRACE_EVENT_EXIT);
 			process->ended_announced = true;
 		}

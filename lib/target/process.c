@@ -154,6 +154,7 @@ bool gt_process_serve(struct gt_process *process)
 			ok = process->configured;
 		} else {
 			ok = process->configured && (in.msg.type == GT_MSG_READY || in.msg.type == GT_MSG_BYE);
+			process->ready |= ok;
 		}
 	}
 	if (!ok)

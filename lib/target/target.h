@@ -53,7 +53,7 @@ struct gt_process {
 	int pid;
 	char command[64];
 	int socket;		/* -1: it has ended or let go */
-	bool configured, announced, ended_announced;
+	bool configured, ready, announced, ended_announced;
 	uint8_t *base;		/* shared memory, which the process may scribble on */
 	int shm_fd;
 	uint64_t agent_tail, agent_lost;

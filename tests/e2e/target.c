@@ -18,6 +18,7 @@
  *	target leave HOW	two launches, then return, exit, _exit or kill
  *	target alarm LAUNCHES	as vecadd, with a signal every 20 ms from before CUDA on
  *	target descriptors	closes all from 3 on, then has sockets of its own by those numbers
+ *	target poor		as vecadd 4, with no more than one descriptor to spare
  *	target clone		a child made behind the C library's back returns from main, then the parent
  */
 #include <dlfcn.h>
@@ -27,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -444,6 +446,15 @@ static void run_descriptors(void)
 	printf("%d of %d sockets whole\n", whole, 2 * PAIRS);
 }
 
+static void become_poor(void)
+{
+	int spare = dup(0);
+	struct rlimit few = { (rlim_t)spare + 1, (rlim_t)spare + 1 };
+
+	close(spare);
+	setrlimit(RLIMIT_NOFILE, &few);
+}
+
 static int run_clone(void)
 {
 	pid_t child;
@@ -472,8 +483,12 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "alarm"))
 		ring_alarm();
+	if (!strcmp(what, "poor"))
+		become_poor();
 	start();
-	if (!strcmp(what, "vecadd") || !strcmp(what, "alarm"))
+	if (!strcmp(what, "poor"))
+		run_vecadd(4);
+	else if (!strcmp(what, "vecadd") || !strcmp(what, "alarm"))
 		run_vecadd(number);
 	else if (!strcmp(what, "spin"))
 		run_spin(argc - 2, argv + 2);

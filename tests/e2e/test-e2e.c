@@ -100,6 +100,19 @@ START_TEST(programs_with_rough_ways)
 }
 END_TEST
 
+/* Room for the library and CUDA, not for what the agent is sent. */
+START_TEST(too_few_descriptors)
+{
+	struct run_options options = timeline();
+
+	run_plain(&plain, real_device, "poor", NULL);
+	run_target(&run, &options, "poor", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 0);
+	ck_assert_ptr_nonnull(strstr(run.notes, "ran without probes"));
+}
+END_TEST
+
 START_TEST(threads_are_counted_exactly)
 {
 	struct run_options options = counting();
@@ -352,6 +365,8 @@ int main(void)
 	tcase_add_test(tcase, kernels_are_tied_to_launches);
 	if (!real_device)
 		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 2);
+	if (!real_device)
+		tcase_add_test(tcase, too_few_descriptors);
 	tcase_add_test(tcase, threads_are_counted_exactly);
 	tcase_add_test(tcase, every_way_out_counts);
 	tcase_add_test(tcase, lengths_are_measured);

@@ -528,6 +528,37 @@ START_TEST(hostile_table)
 }
 END_TEST
 
+/* Every list leads into one circle of deleted nodes: looking ends after as many steps as there are nodes. */
+START_TEST(circular_table)
+{
+	static uint32_t keys[65536];
+	static uint64_t values[65536];
+	struct gputrace_object *object;
+	const struct gt_map_layout *l;
+	struct gputrace_map *map;
+	unsigned index;
+	uint32_t key, count;
+	uint8_t *memory;
+
+	ck_assert_int_eq(gputrace_object_new(NULL, "made", &object), 0);
+	map = add_map(object, "m", BPF_MAP_TYPE_HASH, 4, 8, 65536, 0);
+	l = &map->layout;
+	memory = calloc(1, gt_map_bytes(map));
+	ck_assert_int_eq(gt_map_add_instance(map, memory, NULL, NULL, &index), 0);
+	for (uint32_t i = 0; i < l->buckets; i++)
+		((uint64_t *)(void *)(memory + sizeof(struct gt_hash_header)))[i] = 1;
+	for (uint32_t i = 0; i < l->nodes; i++)
+		((struct gt_hash_node *)(void *)(memory + l->nodes_offset + (uint64_t)i * l->node_bytes))->next =
+			1ull << 32 | ((i + 1) % l->nodes + 1);
+	ck_assert_int_eq(gputrace_map_next_key(map, (int)index, NULL, &key, 4), -ENOENT);
+	ck_assert_int_eq(gputrace_map_read_all(map, (int)index, keys, values, 65536, &count), 0);
+	ck_assert_uint_eq(count, 0);
+	ck_assert_int_eq(gt_map_keep_instance(map, index), 0);
+	free(memory);
+	gputrace_object_unref(object);
+}
+END_TEST
+
 static unsigned refreshes;
 
 static int refresh(void *data, int timeout_ms)
@@ -583,6 +614,7 @@ int main(void)
 	tcase_add_test(tcase, table_elements);
 	tcase_add_test(tcase, aggregates);
 	tcase_add_test(tcase, hostile_table);
+	tcase_add_test(tcase, circular_table);
 	tcase_add_test(tcase, refreshing);
 	tcase_set_timeout(tcase, 60);
 	suite_add_tcase(suite, tcase);
