@@ -122,19 +122,6 @@ static unsigned next_number(const struct gputrace_target *target)
 	return number;
 }
 
-/* The config has room for so many.  -ENOSPC */
-static int check_room(const struct gputrace_target *target, unsigned more)
-{
-	unsigned count = 0;
-
-	for (const struct gputrace_link *link = target->links; link; link = link->next)
-		count += link->on_gpu && !link->detached ? link->probe_count : 0;
-	if (count + more > GT_PROBES_MAX)
-		return gt_error(-ENOSPC, "a target has room for %d programs on the GPU, the timeline being two of them",
-				GT_PROBES_MAX);
-	return 0;
-}
-
 static int add_gpu_program(struct gputrace_link *link, struct gputrace_program *program)
 {
 	struct gputrace_image *image;
@@ -152,10 +139,8 @@ static int add_gpu_program(struct gputrace_link *link, struct gputrace_program *
 		.pid_tgid = (uint64_t)link->target->pid << 32 | (uint32_t)link->target->pid,
 	};
 	char *text = NULL, *function = NULL;
-	int r = check_room(link->target, 1);
+	int r = gputrace_compile_ptx(program, NULL, &image);
 
-	if (!r)
-		r = gputrace_compile_ptx(program, NULL, &image);
 	if (r)
 		return r;
 	probe.flags = gt_image_wants(image);
@@ -293,9 +278,7 @@ int gputrace_attach_timeline(struct gputrace_target *target, struct gputrace_lin
 		if (link->timeline && !link->detached)
 			return gt_error(-EALREADY, "the timeline of this target is attached already");
 	}
-	r = check_room(target, 2);
-	if (!r)
-		r = gt_link_new(target, true, &link);
+	r = gt_link_new(target, true, &link);
 	if (r)
 		return r;
 	link->timeline = true;

@@ -53,7 +53,7 @@ static unsigned count_probes(const struct gputrace_target *target)
 	unsigned count = 0;
 
 	for (const struct gputrace_link *link = target->links; link; link = link->next)
-		count += link->probe_count;
+		count += link->detached ? 0 : link->probe_count;
 	return count;
 }
 
@@ -113,6 +113,9 @@ int gputrace_link_detach(struct gputrace_link *link)
 	link->detached = true;
 	if (link->on_gpu && link->target)
 		gt_target_switch(link->target, link->bit, false);
+	/* No code of it has gone anywhere yet, so another may have its bit. */
+	if (link->on_gpu && link->target && !link->target->resumed)
+		link->target->link_bits &= ~(1u << link->bit);
 	/* Calls that were seen already can still be read. */
 	if (link->api)
 		gt_api_trace_detach(link->api);

@@ -100,6 +100,25 @@ START_TEST(programs_with_rough_ways)
 }
 END_TEST
 
+/* What is detached before the program runs takes no room. */
+START_TEST(attached_and_detached)
+{
+	char *const argv[] = { (char *)(uintptr_t)TARGET_PATH, NULL };
+	struct gputrace_spawn_opts options = { .size = sizeof(options), .device = GPUTRACE_DEVICE_SIM };
+	struct gputrace_target *target;
+	struct gputrace_link *link;
+
+	ck_assert_int_eq(gputrace_target_spawn(NULL, argv, &options, &target), 0);
+	for (int i = 0; i < 40; i++) {
+		ck_assert_int_eq(gputrace_attach_timeline(target, &link), 0);
+		ck_assert_int_eq(gputrace_link_detach(link), 0);
+		ck_assert_int_eq(gputrace_link_detach(link), 0);
+		gputrace_link_unref(link);
+	}
+	gputrace_target_unref(target);
+}
+END_TEST
+
 /* Room for the library and CUDA, not for what the agent is sent. */
 START_TEST(too_few_descriptors)
 {
@@ -367,6 +386,7 @@ int main(void)
 		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 2);
 	if (!real_device)
 		tcase_add_test(tcase, too_few_descriptors);
+	tcase_add_test(tcase, attached_and_detached);
 	tcase_add_test(tcase, threads_are_counted_exactly);
 	tcase_add_test(tcase, every_way_out_counts);
 	tcase_add_test(tcase, lengths_are_measured);
