@@ -98,6 +98,9 @@ class Waiting(unittest.TestCase):
         self.assertGreater(ticks[0], 5)
 
     def test_interrupted(self):
+        # What runs in the background starts with SIGINT ignored.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         with spawn("exits") as target, target.reader() as reader:
             timer = threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,))
             timer.start()

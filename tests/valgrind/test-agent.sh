@@ -4,11 +4,9 @@
 # program's output is that of an untraced run.
 set -u
 . "$srcdir/tests/valgrind/common.sh"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 failed=0
 
-# trace KERNELS TOOL... -- ARGUMENTS: of tests/e2e/target.
+# trace TOOL... -- ARGUMENTS: of tests/e2e/target.
 trace() {
 	tool=
 	while [ "$1" != -- ]; do

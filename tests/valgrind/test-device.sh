@@ -7,9 +7,9 @@ failed=0
 
 # One process, so that valgrind's status is the test's.
 export CK_FORK=no
-for test in tests/sim-api/test-memory tests/sim-api/test-module tests/sim-api/test-graph; do
+for test in test-memory test-module test-graph; do
 	# shellcheck disable=SC2086 # words
-	if ./libtool --mode=execute $valgrind "$test"; then
+	if LD_LIBRARY_PATH=$dir $valgrind "tests/sim-api/.libs/$test"; then
 		echo "ok: $test"
 	else
 		echo "FAILED: $test"
