@@ -86,9 +86,14 @@ struct gt_graft_build {
 	size_t image_size;
 };
 
-static bool is_end(const struct gt_probe *probe)
+/*
+ * Entry and exit; but not for a program that reads the kernel's parameters: on an
+ * H200 that met illegal addresses when it was grafted.
+ */
+static bool can_be_grafted(const struct gt_probe *probe)
 {
-	return probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT;
+	return (probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT) &&
+	       !(probe->flags & GT_PROBE_WANTS_PARAMS);
 }
 
 /* A program with probes at other points as well is left out as a whole: half of it would tell lies. */
@@ -103,7 +108,7 @@ static void plan_kernel(struct kernel_plan *plan)
 		if (!gt_kernel_matches(probe->kernel, plan->code.name))
 			continue;
 		matching |= 1ull << i;
-		if (!is_end(probe))
+		if (!can_be_grafted(probe))
 			impossible |= 1u << probe->link;
 	}
 	plan->wanted = matching;

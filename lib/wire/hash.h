@@ -46,8 +46,8 @@
 #define GT_HASH_WRITER (1ull << 31)
 #define GT_HASH_ELEMENT (1ull << 32)	/* one, in the header's counts */
 #define GT_HASH_PLACE 1ull
-#define GT_HASH_WALK 1000000u		/* steps before giving up: memory was scribbled on */
-#define GT_HASH_TRIES 100000u
+#define GT_HASH_WALK 65536u		/* steps before giving up: memory was scribbled on */
+#define GT_HASH_TRIES 4096u		/* a kernel must not stand still for a table that all its threads want */
 
 /* The kernel's flags of bpf_map_update_elem. */
 #define GT_HASH_NOEXIST 1u
