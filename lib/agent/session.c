@@ -56,7 +56,6 @@ static bool say_hello(int fd)
 {
 	struct gt_msg_hello hello = {
 		.msg = { GT_WIRE_MAGIC, GT_WIRE_VERSION, GT_MSG_HELLO, 0 },
-		.pid = getpid(),
 	};
 
 	read_command(hello.command, sizeof(hello.command));

@@ -15,14 +15,20 @@
 #include "lib/target/target.h"
 #include "lib/util/error.h"
 
-/* Only processes of our own user (or root's) may ask for our shared memory. */
-static bool may_connect(int fd)
+/*
+ * Only processes of our own user (or root's) may ask for our shared memory.  The
+ * pid is the one that we know the process by, whatever its own namespace says.
+ */
+static bool may_connect(int fd, int *ret_pid)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
-	       (peer.uid == geteuid() || peer.uid == 0 || geteuid() == 0);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
+	    (peer.uid != geteuid() && peer.uid != 0 && geteuid() != 0))
+		return false;
+	*ret_pid = peer.pid;
+	return true;
 }
 
 int gt_process_accept(struct gputrace_target *target)
@@ -35,7 +41,7 @@ int gt_process_accept(struct gputrace_target *target)
 		return errno == EAGAIN ? 0 : -errno;
 	process = calloc(1, sizeof(*process));
 	event.data.ptr = process;
-	if (!process || !may_connect(fd) ||
+	if (!process || !may_connect(fd, &process->pid) ||
 	    epoll_ctl(target->epoll_fd, EPOLL_CTL_ADD, fd, &event)) {
 		free(process);
 		close(fd);
@@ -121,7 +127,6 @@ static bool serve_hello(struct gt_process *process, const struct gt_msg_hello *h
 
 	if (process->configured)
 		return false;
-	process->pid = hello->pid;
 	memcpy(process->command, hello->command, sizeof(process->command));
 	process->command[sizeof(process->command) - 1] = 0;
 	r = configure(process);

@@ -34,8 +34,6 @@ struct gt_msg {
 
 struct gt_msg_hello {
 	struct gt_msg msg;
-	int32_t pid;
-	uint32_t reserved;
 	char command[64];	/* NUL-terminated */
 };
 

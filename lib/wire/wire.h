@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define GT_WIRE_VERSION 3u
+#define GT_WIRE_VERSION 4u
 #define GT_WIRE_MAGIC 0x6563617274757067ull	/* "gputrace" */
 
 /*
