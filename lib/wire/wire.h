@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define GT_WIRE_VERSION 4u
+#define GT_WIRE_VERSION 5u
 #define GT_WIRE_MAGIC 0x6563617274757067ull	/* "gputrace" */
 
 /*
@@ -272,7 +272,6 @@ struct gt_shm {
 	uint64_t agent_tail;		/* controller: consumer position of the agent ring */
 	uint64_t pad2[6];
 	struct gt_ring_ctl agent_ctl;	/* agent */
-	uint64_t launches;		/* agent: launches seen so far, probed or not */
 };
 
 #endif

@@ -134,7 +134,6 @@ void gt_launch_end(struct gt_launch *launch, CUresult result)
 	launch->record.result = (int32_t)result;
 	if (result && launch->record.launch & (GT_LAUNCH_SLOTS - 1))
 		gt_context_return_slot(launch->context, launch->record.launch & (GT_LAUNCH_SLOTS - 1));
-	__atomic_fetch_add(&gt_session.shm->launches, 1, __ATOMIC_RELAXED);
 	gt_emit(GT_REC_LAUNCH, &launch->record, sizeof(launch->record));
 }
 
