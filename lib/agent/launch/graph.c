@@ -4,15 +4,11 @@
  * parameters are set, and keeps it at every replay.  (Nodes made by capture come
  * through the launch functions.)
  */
-#include <alloca.h>
 #include <errno.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/launch/launch.h"
-
-#define ROOM(kernel) \
-	((void *)(((uintptr_t)alloca(gt_launch_room(kernel) + 16) + 15) & ~(uintptr_t)15))
 
 /* The function of a node: one of two fields is set in the newer forms. */
 static const void *node_function(const CUDA_KERNEL_NODE_PARAMS_v2 *p)
@@ -51,7 +47,7 @@ static void begin_node(struct gt_launch *launch, const void *function, const voi
 		return result; \
 	} \
 	begin_node(&l, FUNCTION, given); \
-	gt_launch_extend(&l, ROOM(l.kernel)); \
+	gt_launch_extend(&l, GT_LAUNCH_ROOM(l.kernel)); \
 	copy = *given; \
 	copy.kernelParams = l.params; \
 	copy.extra = l.extra; \
@@ -119,7 +115,7 @@ static CUresult hook_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraph
 		return result; \
 	} \
 	begin_node(&l, node_function(&given->kernel), &given->kernel); \
-	gt_launch_extend(&l, ROOM(l.kernel)); \
+	gt_launch_extend(&l, GT_LAUNCH_ROOM(l.kernel)); \
 	params = given->kernel.kernelParams; \
 	extra = given->kernel.extra; \
 	given->kernel.kernelParams = l.params; \

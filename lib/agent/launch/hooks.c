@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's launch functions. */
-#include <alloca.h>
 #include <errno.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/launch/launch.h"
-
-#define ROOM(kernel) \
-	((void *)(((uintptr_t)alloca(gt_launch_room(kernel) + 16) + 15) & ~(uintptr_t)15))
 
 typedef CUresult launch_fn(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int,
 			   unsigned int, unsigned int, unsigned int, CUstream, void **, void **);
@@ -30,7 +26,7 @@ static CUresult launch(launch_fn *driver, bool per_thread, CUfunction f,
 	gt_launch_begin(&l, f, (unsigned int[]){ gx, gy, gz }, (unsigned int[]){ bx, by, bz },
 			shared, params, extra);
 	gt_launch_stream(&l, stream, per_thread);
-	gt_launch_extend(&l, ROOM(l.kernel));
+	gt_launch_extend(&l, GT_LAUNCH_ROOM(l.kernel));
 	errno = saved;
 	result = driver(f, gx, gy, gz, bx, by, bz, shared, stream, l.params, l.extra);
 	saved = errno;
@@ -75,7 +71,7 @@ static CUresult launch_ex(CUresult (*driver)(const CUlaunchConfig *, CUfunction,
 			(unsigned int[]){ config->blockDimX, config->blockDimY, config->blockDimZ },
 			config->sharedMemBytes, params, extra);
 	gt_launch_stream(&l, config->hStream, per_thread);
-	gt_launch_extend(&l, ROOM(l.kernel));
+	gt_launch_extend(&l, GT_LAUNCH_ROOM(l.kernel));
 	errno = saved;
 	result = driver(config, f, l.params, l.extra);
 	saved = errno;
@@ -118,7 +114,7 @@ static CUresult launch_cooperative(cooperative_fn *driver, bool per_thread, CUfu
 			shared, params, NULL);
 	l.record.flags |= GT_LAUNCH_COOPERATIVE;
 	gt_launch_stream(&l, stream, per_thread);
-	gt_launch_extend(&l, ROOM(l.kernel));
+	gt_launch_extend(&l, GT_LAUNCH_ROOM(l.kernel));
 	errno = saved;
 	result = driver(f, gx, gy, gz, bx, by, bz, shared, stream, l.params);
 	saved = errno;

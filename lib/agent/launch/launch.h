@@ -3,6 +3,7 @@
 #ifndef GT_AGENT_LAUNCH_LAUNCH_H
 #define GT_AGENT_LAUNCH_LAUNCH_H
 
+#include <alloca.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,9 @@ struct gt_launch {
 
 /* Bytes that gt_launch_extend() needs to build the longer parameter list in. */
 size_t gt_launch_room(const struct gt_kernel *kernel);
+/* Such a place on the caller's stack. */
+#define GT_LAUNCH_ROOM(kernel) \
+	((void *)(((uintptr_t)alloca(gt_launch_room(kernel) + 16) + 15) & ~(uintptr_t)15))
 
 /* Note what is launched.  Then either gt_launch_stream() or, for a graph node, gt_launch_captured(). */
 void gt_launch_begin(struct gt_launch *launch, const void *function,
