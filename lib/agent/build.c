@@ -160,42 +160,58 @@ static char *instrument(const struct gt_ptx *ptx, const struct gt_ptx_plan *plan
 	return NULL;
 }
 
-/* Find what the compiled code says of a kernel. */
-struct lookup {
-	const char *name;
-	struct gt_cubin_kernel found;
+/* What the compiled code says of the kernels, by their index in the PTX; no name: nothing. */
+struct compiled_kernels {
+	const struct gt_ptx *ptx;
+	struct gt_cubin_kernel *list;
 };
 
-static int match_kernel(void *data, const struct gt_cubin_kernel *kernel)
+static int take_kernel(void *data, const struct gt_cubin_kernel *kernel)
 {
-	struct lookup *lookup = data;
+	struct compiled_kernels *compiled = data;
 
-	if (strcmp(kernel->name, lookup->name))
-		return 0;
-	lookup->found = *kernel;
-	return 1;
+	for (unsigned k = 0; k < gt_ptx_kernel_count(compiled->ptx); k++) {
+		if (strcmp(kernel->name, gt_ptx_kernel(compiled->ptx, k)->name))
+			continue;
+		compiled->list[k] = *kernel;
+		break;
+	}
+	return 0;
+}
+
+/* malloc'd; NULL: out of memory, or nothing was compiled. */
+static struct gt_cubin_kernel *compiled_kernels(const struct gt_ptx *ptx, const struct gt_compiled *compiled)
+{
+	struct compiled_kernels kernels = { .ptx = ptx };
+	const char *ignored;
+
+	if (!compiled)
+		return NULL;
+	kernels.list = calloc(gt_ptx_kernel_count(ptx) + 1, sizeof(*kernels.list));
+	if (kernels.list)
+		gt_cubin_kernels(compiled->code, compiled->size, take_kernel, &kernels, &ignored);
+	return kernels.list;
 }
 
 static void report_ptx_kernels(struct gt_module *module, const struct gt_ptx *ptx,
 			       const struct plans *plans, const struct gt_compiled *compiled,
 			       enum gt_reason reason, const char *why)
 {
+	struct gt_cubin_kernel *codes = compiled_kernels(ptx, compiled);
+
 	for (unsigned k = 0; k < gt_ptx_kernel_count(ptx); k++) {
 		const struct gt_ptx_kernel *info = gt_ptx_kernel(ptx, k);
 		bool wanted = plans->plans[k].probe_count > 0;
 		struct gt_kernel *kernel = gt_module_add_kernel(module, info->name);
 		struct gt_report report = { .route = GT_ROUTE_PTX, .arch = gt_ptx_target(ptx) };
-		struct lookup lookup = { .name = info->name };
-		const char *ignored;
 
 		if (!kernel)
-			return;
+			break;
 		kernel->param_count = info->param_count;
 		kernel->hidden_offset = info->hidden_offset;
 		kernel->probed = wanted && module->replacement;
-		if (compiled && gt_cubin_kernels(compiled->code, compiled->size, match_kernel, &lookup,
-						 &ignored) == 1)
-			report.code = &lookup.found;
+		if (codes && codes[k].name)
+			report.code = &codes[k];
 		if (kernel->probed) {
 			report.links = plans->links[k];
 		} else if (wanted) {
@@ -207,6 +223,7 @@ static void report_ptx_kernels(struct gt_module *module, const struct gt_ptx *pt
 		}
 		gt_report_kernel(module, kernel, &report);
 	}
+	free(codes);
 }
 
 static void compile_replacement(struct gt_module *module, const char *text,
