@@ -26,8 +26,6 @@ struct gt_api_record {
 struct gt_api_config {
 	__u32 pid_ns;		/* inode of the opener's pid namespace, 0: the initial one */
 	__u32 everybody;	/* no filter */
-	__u32 wakeup_bytes;	/* wake the consumer whenever so much more is pending; a power of two */
-	__u32 reserved;
 };
 
 struct gt_api_counters {

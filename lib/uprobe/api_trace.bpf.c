@@ -187,15 +187,11 @@ static void count_lost(void)
 static void emit(struct gt_api_record *call)
 {
 	__u64 size = sizeof(*call) - sizeof(call->args);
-	__u64 waiting, flags;
 
 	size += at_most(call->arg_count, GT_API_ARGS_MAX) * sizeof(call->args[0]);
 	bpf_get_current_comm(call->comm, sizeof(call->comm));
-	/* At each multiple of wakeup_bytes: two processors that pass one together may both miss it, not the next. */
-	waiting = bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA);
-	flags = (waiting ^ (waiting + size)) & -(__u64)config.wakeup_bytes ?
-		BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
-	if (bpf_ringbuf_output(&calls, call, size, flags))
+	/* The reader looks by itself: waking it would cost the traced thread time. */
+	if (bpf_ringbuf_output(&calls, call, size, BPF_RB_NO_WAKEUP))
 		count_lost();
 }
 

@@ -32,7 +32,7 @@ struct gt_api_trace {
 	struct gt_uprobe_links enter, leave;
 	struct gt_api_counters *counters;
 	struct gt_uprobe_site *sites;
-	unsigned site_count, missing;
+	unsigned site_count;
 	const char *note;
 	uint64_t ring_bytes;
 	/* While consuming: */
@@ -68,17 +68,12 @@ static bool site_exists(const struct gt_api_trace *trace, uint64_t offset)
 	return false;
 }
 
-static void collect_sites(struct gt_api_trace *trace, const struct gt_api_trace_opts *opts,
-			  const uint64_t *offsets, uint32_t count)
+static void collect_sites(struct gt_api_trace *trace, const uint64_t *offsets, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		struct gt_uprobe_site *site = &trace->sites[trace->site_count];
 
-		if (!offsets[i]) {
-			trace->missing += wanted_name(i, (void *)opts) != NULL;
-			continue;
-		}
-		if (site_exists(trace, offsets[i]))
+		if (!offsets[i] || site_exists(trace, offsets[i]))
 			continue;
 		site->offset = offsets[i];
 		site->cookie = GT_API_COOKIE(i, gt_api_arg_count(i));
@@ -102,7 +97,7 @@ static int find_sites(struct gt_api_trace *trace, const struct gt_api_trace_opts
 	}
 	r = gt_library_symbols(opts->library, wanted_name, (void *)opts, count, offsets);
 	if (r == 0)
-		collect_sites(trace, opts, offsets, count);
+		collect_sites(trace, offsets, count);
 	free(offsets);
 	if (r == 0 && !trace->site_count)
 		r = gt_error(-ENOENT, "%s exports none of the driver API's functions: it is not libcuda",
@@ -182,7 +177,6 @@ static int configure(struct gt_api_trace *trace, const struct gt_api_trace_opts 
 		return -EINVAL;
 	config->pid_ns = pid_namespace();
 	config->everybody = opts->pid == -1;
-	config->wakeup_bytes = opts->ring_bytes / 8;
 	r = bpf_map__set_max_entries(bpf_object__find_map_by_name(trace->object, "calls"),
 				     opts->ring_bytes);
 	if (r == 0)
@@ -415,11 +409,6 @@ static int take_record(void *data, void *bytes, size_t size)
 	return trace->budget > 0 ? 0 : -ECANCELED;
 }
 
-int gt_api_trace_fd(const struct gt_api_trace *trace)
-{
-	return ring_buffer__epoll_fd(trace->ring);
-}
-
 int gt_api_trace_consume(struct gt_api_trace *trace,
 			 void (*fn)(void *data, const struct gt_api_call *call), void *data)
 {
@@ -442,11 +431,6 @@ uint64_t gt_api_trace_lost(const struct gt_api_trace *trace)
 unsigned gt_api_trace_watched(const struct gt_api_trace *trace)
 {
 	return trace->site_count;
-}
-
-unsigned gt_api_trace_missing(const struct gt_api_trace *trace)
-{
-	return trace->missing;
 }
 
 const char *gt_api_trace_note(const struct gt_api_trace *trace)

@@ -46,9 +46,6 @@ void gt_api_trace_detach(struct gt_api_trace *trace);
 /* What was not consumed is gone. */
 void gt_api_trace_close(struct gt_api_trace *trace);
 
-/* Readable when much is waiting (an eighth of the ring); look on your own for the rest. */
-int gt_api_trace_fd(const struct gt_api_trace *trace);
-
 /*
  * Hand over the calls that have ended, in the order of their ends (exactly so for
  * each thread; two threads that end at the same moment may come either way
@@ -61,9 +58,8 @@ int gt_api_trace_consume(struct gt_api_trace *trace,
 /* Calls dropped so far because the ring was full or a map overflowed. */
 uint64_t gt_api_trace_lost(const struct gt_api_trace *trace);
 
-/* How many functions are watched, and how many of the table the library does not have. */
+/* How many functions are watched. */
 unsigned gt_api_trace_watched(const struct gt_api_trace *trace);
-unsigned gt_api_trace_missing(const struct gt_api_trace *trace);
 
 /* What does not work as it should, a sentence; NULL when everything does. */
 const char *gt_api_trace_note(const struct gt_api_trace *trace);
