@@ -20,6 +20,17 @@ static void print_call_args(const struct gputrace_event *event)
 		printf(" -> error %d", gputrace_event_get_result(event));
 }
 
+/* Of a function of which only the name is known. */
+static void print_registers(const struct gputrace_event *event)
+{
+	unsigned n;
+	const uint64_t *args = gputrace_event_get_args(event, &n);
+
+	for (unsigned i = 0; i < n; i++)
+		printf("%s%#" PRIx64, i ? ", " : "(", args[i]);
+	printf(") = %#" PRIx64, gputrace_event_get_return_value(event));
+}
+
 static void print_kernel_args(const struct gputrace_event *event)
 {
 	const uint32_t *grid = gputrace_event_get_grid(event), *block = gputrace_event_get_block(event);
@@ -45,6 +56,9 @@ static void print_details(const struct gputrace_event *event)
 	case GPUTRACE_EVENT_API:
 		print_call_args(event);
 		break;
+	case GPUTRACE_EVENT_CALL:
+		print_registers(event);
+		break;
 	case GPUTRACE_EVENT_LAUNCH:
 	case GPUTRACE_EVENT_KERNEL:
 		print_kernel_args(event);
@@ -67,7 +81,7 @@ void print_event(struct print *print, const struct gputrace_event *event)
 {
 	static const char *const kinds[] = {
 		"?", "process", "exit", "context", "api", "launch", "kernel", "data", "print", "function",
-		"lost", "note"
+		"lost", "note", "call"
 	};
 	unsigned type = (unsigned)gputrace_event_get_type(event);
 	uint64_t time = gputrace_event_get_time(event), end = gputrace_event_get_end(event);

@@ -62,7 +62,7 @@ struct gputrace_api_opts {
 	const char *library;	/* path of libcuda to watch; default: the one the loader finds, or the software device's */
 	uint64_t ring_bytes;	/* kernel ring buffer, a power of two; default 4 MiB */
 	uint32_t flags;		/* 0 */
-	uint32_t reserved;
+	uint32_t stack_frames;	/* most frames of the caller's stack to take with each call, up to 127; default: no stacks */
 };
 
 /*
@@ -75,6 +75,30 @@ struct gputrace_api_opts {
 GPUTRACE_API int gputrace_attach_api(struct gputrace_target *target,
 				     const struct gputrace_api_opts *opts,
 				     struct gputrace_link **ret_link);
+
+struct gputrace_functions_opts {
+	uint64_t size;
+	uint64_t ring_bytes;	/* kernel ring buffer, a power of two; default 4 MiB */
+	uint32_t flags;		/* 0 */
+	uint32_t stack_frames;	/* as in struct gputrace_api_opts */
+};
+
+/*
+ * Record the target's calls of other functions (GPUTRACE_EVENT_CALL): those in
+ * `library` whose names, as the linker knows them, match `pattern` ('*' any text,
+ * '?' any character), exported or, where the file has its symbol table, not.
+ * `library` is the path of a shared library or executable, or a name without a
+ * slash: of a library that the running target has loaded, else of one that the
+ * loader finds with this process's LD_LIBRARY_PATH.  Processes of the target that
+ * load it later are watched too.  At most 16,384 functions; each call costs about
+ * two microseconds.
+ * -ENOENT: no such library, or nothing in it matches; -ENOEXEC: it has no symbols;
+ * -E2BIG: more functions than that; else as gputrace_attach_api().
+ */
+GPUTRACE_API int gputrace_attach_functions(struct gputrace_target *target, const char *library,
+					   const char *pattern,
+					   const struct gputrace_functions_opts *opts,
+					   struct gputrace_link **ret_link);
 
 GPUTRACE_END_DECLS
 

@@ -26,7 +26,8 @@ enum gputrace_event_type {
 	GPUTRACE_EVENT_PRINT,		/* text that a GPU program printed; name: the kernel */
 	GPUTRACE_EVENT_FUNCTION,	/* a CUDA kernel became known; name: the kernel */
 	GPUTRACE_EVENT_LOST,		/* records were dropped; count: how many; name: where */
-	GPUTRACE_EVENT_NOTE		/* something the user should know; text */
+	GPUTRACE_EVENT_NOTE,		/* something the user should know; text */
+	GPUTRACE_EVENT_CALL		/* a call of another function that is watched; name: the function */
 };
 
 GPUTRACE_API int gputrace_event_get_type(const struct gputrace_event *event);
@@ -41,7 +42,7 @@ GPUTRACE_API uint64_t gputrace_event_get_gpu_end(const struct gputrace_event *ev
 GPUTRACE_API int gputrace_event_get_pid(const struct gputrace_event *event);
 GPUTRACE_API int gputrace_event_get_tid(const struct gputrace_event *event);
 GPUTRACE_API const char *gputrace_event_get_name(const struct gputrace_event *event);
-/* NOTE and PRINT: the text; FUNCTION: why not every program meant for it is in it; CONTEXT: how its clock is read; API: what is odd about the call, else NULL. */
+/* NOTE and PRINT: the text; FUNCTION: why not every program meant for it is in it; CONTEXT: how its clock is read; API and CALL: what is odd about the call, else NULL. */
 GPUTRACE_API const char *gputrace_event_get_text(const struct gputrace_event *event);
 
 /*
@@ -58,13 +59,26 @@ GPUTRACE_API uint64_t gputrace_event_get_stream(const struct gputrace_event *eve
 GPUTRACE_API const uint32_t *gputrace_event_get_grid(const struct gputrace_event *event);
 GPUTRACE_API const uint32_t *gputrace_event_get_block(const struct gputrace_event *event);
 GPUTRACE_API uint32_t gputrace_event_get_shared_bytes(const struct gputrace_event *event);
-/* API: the CUresult returned, -1 if the call never did; LAUNCH likewise. */
+/* API: the CUresult returned, -1 if the call never did; LAUNCH likewise; CALL: the lower 32 bits. */
 GPUTRACE_API int gputrace_event_get_result(const struct gputrace_event *event);
-/* API: the arguments, at most 12, each widened from its type, and how many there are. */
+/* API and CALL: the register that the result came in, all 64 bits; UINT64_MAX if the call never returned. */
+GPUTRACE_API uint64_t gputrace_event_get_return_value(const struct gputrace_event *event);
+/*
+ * API: the arguments, at most 12, each widened from its type, and how many there
+ * are.  CALL: what the first six integer registers held, whatever the function takes.
+ */
 GPUTRACE_API const uint64_t *gputrace_event_get_args(const struct gputrace_event *event,
 						     unsigned *ret_count);
 /* API: names of these arguments as in the driver's documentation, `index` below the count; NULL past it. */
 GPUTRACE_API const char *gputrace_event_get_arg_name(const struct gputrace_event *event, unsigned index);
+/*
+ * API and CALL, where stacks were asked for: the return addresses of the functions
+ * that the call was made from, the caller's first, and how many.  Found by frame
+ * pointers: functions compiled without them are missing, and what called them may
+ * be.
+ */
+GPUTRACE_API const uint64_t *gputrace_event_get_stack(const struct gputrace_event *event,
+						      unsigned *ret_count);
 /* DATA: the bytes.  LOST: how many records.  EXIT: how many launches without an end. */
 GPUTRACE_API const void *gputrace_event_get_data(const struct gputrace_event *event, size_t *ret_size);
 GPUTRACE_API uint64_t gputrace_event_get_count(const struct gputrace_event *event);

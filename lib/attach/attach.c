@@ -11,7 +11,6 @@
 #include "lib/ctx.h"
 #include "lib/object/object.h"
 #include "lib/target/target.h"
-#include "lib/uprobe/api_trace.h"
 #include "lib/uprobe/kernel_programs.h"
 #include "lib/util/error.h"
 
@@ -157,17 +156,6 @@ static int add_gpu_program(struct gputrace_link *link, struct gputrace_program *
 	return r;
 }
 
-/* A link that came to nothing: it stays in the target's list, empty and detached. */
-static int give_up(struct gputrace_link *link, int r)
-{
-	if (link->on_gpu)
-		link->target->link_bits &= ~(1u << link->bit);
-	free(link->text);
-	link->text = NULL;
-	gputrace_link_unref(link);
-	return r;
-}
-
 int gputrace_attach_program(struct gputrace_target *target, struct gputrace_program *program,
 			    struct gputrace_link **ret_link)
 {
@@ -185,7 +173,7 @@ int gputrace_attach_program(struct gputrace_target *target, struct gputrace_prog
 	if (!r)
 		r = add_gpu_program(link, program);
 	if (r)
-		return give_up(link, r);
+		return gt_link_give_up(link, r);
 	*ret_link = link;
 	return 0;
 }
@@ -254,7 +242,7 @@ int gputrace_attach_object(struct gputrace_target *target, struct gputrace_objec
 	if (!r && on_kernel)
 		r = attach_kernel_programs(link, object);
 	if (r)
-		return give_up(link, r);
+		return gt_link_give_up(link, r);
 	*ret_link = link;
 	return 0;
 }
@@ -287,7 +275,7 @@ int gputrace_attach_timeline(struct gputrace_target *target, struct gputrace_lin
 	if (!r)
 		r = gt_link_add_probe(link, &exit_);
 	if (r)
-		return give_up(link, r);
+		return gt_link_give_up(link, r);
 	*ret_link = link;
 	return 0;
 }
@@ -308,36 +296,5 @@ int gt_attach_finish(struct gputrace_target *target)
 		if (r)
 			return gt_error(r, "out of memory");
 	}
-	return 0;
-}
-
-/* ---- API calls ---- */
-
-int gputrace_attach_api(struct gputrace_target *target, const struct gputrace_api_opts *opts,
-			struct gputrace_link **ret_link)
-{
-	struct gputrace_api_opts known;
-	struct gt_api_trace_opts trace = { .ring_bytes = 4u << 20, .pid = target->pid };
-	struct gputrace_link *link;
-	int r = gt_opts_read(opts, sizeof(uint64_t), &known, sizeof(known));
-
-	if (r)
-		return r;
-	if (known.flags || known.reserved)
-		return gt_error(-EINVAL, "unknown flags in struct gputrace_api_opts");
-	trace.library = known.library ? known.library : target->libcuda;
-	if (known.ring_bytes)
-		trace.ring_bytes = known.ring_bytes;
-	if (!trace.library)
-		return gt_error(-ENOENT, "no libcuda.so.1 was found for the program to load: is an NVIDIA driver installed?");
-	r = gt_link_new(target, false, &link);
-	if (r)
-		return r;
-	r = gt_api_trace_open(&trace, &link->api);
-	if (r)
-		return give_up(link, r);
-	if (gt_api_trace_note(link->api))
-		gt_log(target->ctx, GPUTRACE_LOG_WARNING, "API calls: %s", gt_api_trace_note(link->api));
-	*ret_link = link;
 	return 0;
 }

@@ -143,6 +143,16 @@ struct gputrace_link *gputrace_link_unref(struct gputrace_link *link)
 	return NULL;
 }
 
+int gt_link_give_up(struct gputrace_link *link, int r)
+{
+	if (link->on_gpu)
+		link->target->link_bits &= ~(1u << link->bit);
+	free(link->text);
+	link->text = NULL;
+	gputrace_link_unref(link);
+	return r;
+}
+
 void gt_link_orphan(struct gputrace_link *link)
 {
 	gputrace_link_detach(link);

@@ -28,6 +28,7 @@ struct gputrace_link {
 	unsigned probe_count;
 	/* CPU side */
 	struct gt_api_trace *api;
+	bool by_pattern;		/* it watches other functions than the driver API's */
 	struct gt_kernel_programs *programs;
 };
 
@@ -36,6 +37,9 @@ int gt_link_new(struct gputrace_target *target, bool on_gpu, struct gputrace_lin
 /* -ENOMEM; -ENOSPC: GT_PROBES_MAX programs are on the target.  With gt_error() text. */
 int gt_link_add_probe(struct gputrace_link *link, const struct gt_probe *probe);
 int gt_link_add_text(struct gputrace_link *link, const char *text);
+
+/* A link that came to nothing stays in the target's list, empty and detached; returns r. */
+int gt_link_give_up(struct gputrace_link *link, int r);
 
 /* The target goes away: detach and forget it. */
 void gt_link_orphan(struct gputrace_link *link);

@@ -196,16 +196,33 @@ static int add_launch(struct gt_chrome *chrome, const struct gputrace_event *eve
 	return error;
 }
 
+static const char *call_category(const struct gputrace_event *event)
+{
+	if (event->type == GPUTRACE_EVENT_API)
+		return "cuda_driver";
+	return event->name && !strncmp(event->name, "cuda", 4) ? "cuda_runtime" : "function";
+}
+
+/* Of a function of which only the name is known, the whole registers. */
+static struct json_object *call_result(const struct gputrace_event *event)
+{
+	return event->type == GPUTRACE_EVENT_API ? json_object_new_int(event->result) :
+						   json_object_new_uint64(event->value);
+}
+
 static struct json_object *call_slice(const struct gputrace_event *event)
 {
-	const char *category = event->name && !strncmp(event->name, "cuda", 4) ? "cuda_runtime" : "cuda_driver";
-	struct json_object *object = slice(category, event->name, host_place(event), event->time, event->end);
-	const char *name;
+	struct json_object *object = slice(call_category(event), event->name, host_place(event), event->time,
+					   event->end);
+	static const char *const numbers[] = { "arg0", "arg1", "arg2", "arg3", "arg4", "arg5" };
 	int error;
 
-	error = set_arg(object, "result", json_object_new_int(event->result));
+	error = set_arg(object, "result", call_result(event));
 	for (unsigned i = 0; i < event->arg_count && !error; i++) {
-		name = gputrace_event_get_arg_name(event, i);
+		const char *name = gputrace_event_get_arg_name(event, i);
+
+		if (!name && i < sizeof(numbers) / sizeof(numbers[0]))
+			name = numbers[i];
 		if (name)
 			error = set_arg(object, name, json_object_new_uint64(event->args[i]));
 	}
@@ -359,6 +376,7 @@ static int add_event(struct gt_chrome *chrome, const struct gputrace_event *even
 	case GPUTRACE_EVENT_CONTEXT:
 		return add_name(chrome, 1, event->device, event->name);
 	case GPUTRACE_EVENT_API:
+	case GPUTRACE_EVENT_CALL:
 		return add_call(chrome, event);
 	case GPUTRACE_EVENT_LAUNCH:
 		return add_launch(chrome, event);

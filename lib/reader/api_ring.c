@@ -19,27 +19,45 @@ static struct gt_process *process_by_pid(struct gputrace_target *target, uint32_
 	return found;
 }
 
-static void take_call(void *data, const struct gt_api_call *call)
+static void keep_stack(struct gt_queued *queued, const struct gt_api_call *call)
 {
-	struct gputrace_reader *reader = data;
-	struct gt_queued *queued;
-	unsigned count = gt_api_arg_count(call->function);
+	if (!call->stack_count)
+		return;
+	queued->event.stack = memcpy(queued->bytes, call->stack, call->stack_count * sizeof(*call->stack));
+	queued->event.stack_count = call->stack_count;
+}
 
-	queued = gt_queued_new(GPUTRACE_EVENT_API, process_by_pid(reader->target, call->pid), 0);
+static void take(struct gputrace_reader *reader, const struct gt_api_call *call, int type)
+{
+	struct gt_queued *queued = gt_queued_new(type, process_by_pid(reader->target, call->pid),
+						 call->stack_count * sizeof(*call->stack));
+
 	if (queued) {
 		queued->event.time = call->enter;
 		queued->event.end = call->leave;
 		queued->event.pid = (int)call->pid;
 		queued->event.tid = (int)call->tid;
-		queued->event.name = gt_api_name(call->function);
+		queued->event.name = call->name;
 		queued->event.api_function = (int)call->function;
 		queued->event.result = call->result;
+		queued->event.value = call->value;
 		if (call->flags & GT_API_CALL_UNFINISHED)
 			queued->event.text = "it never returned";
-		queued->event.arg_count = count < GT_API_CALL_ARGS ? count : GT_API_CALL_ARGS;
+		queued->event.arg_count = call->arg_count;
 		memcpy(queued->event.args, call->args, sizeof(queued->event.args));
+		keep_stack(queued, call);
 	}
 	gt_reader_push(reader, queued);
+}
+
+static void take_api_call(void *data, const struct gt_api_call *call)
+{
+	take(data, call, GPUTRACE_EVENT_API);
+}
+
+static void take_function_call(void *data, const struct gt_api_call *call)
+{
+	take(data, call, GPUTRACE_EVENT_CALL);
 }
 
 unsigned gt_reader_drain_api(struct gputrace_reader *reader)
@@ -48,15 +66,17 @@ unsigned gt_reader_drain_api(struct gputrace_reader *reader)
 	unsigned count = 0;
 
 	for (struct gputrace_link *link = reader->target->links; link; link = link->next) {
-		int n = link->api ? gt_api_trace_consume(link->api, take_call, reader) : 0;
+		int n;
 
+		if (!link->api)
+			continue;
+		n = gt_api_trace_consume(link->api, link->by_pattern ? take_function_call : take_api_call, reader);
 		if (n > 0)
 			count += (unsigned)n;
-		if (link->api)
-			lost += gt_api_trace_lost(link->api);
+		lost += gt_api_trace_lost(link->api);
 	}
 	if (lost > reader->api_lost) {
-		gt_reader_push_lost(reader, NULL, "kernel ring of API calls", lost - reader->api_lost);
+		gt_reader_push_lost(reader, NULL, "kernel ring of calls", lost - reader->api_lost);
 		reader->api_lost = lost;
 	}
 	return count;

@@ -113,6 +113,17 @@ const char *gputrace_event_get_arg_name(const struct gputrace_event *event, unsi
 	return gt_api_arg_name((uint32_t)event->api_function, index);
 }
 
+uint64_t gputrace_event_get_return_value(const struct gputrace_event *event)
+{
+	return event->value;
+}
+
+const uint64_t *gputrace_event_get_stack(const struct gputrace_event *event, unsigned *ret_count)
+{
+	*ret_count = event->stack_count;
+	return event->stack;
+}
+
 const void *gputrace_event_get_data(const struct gputrace_event *event, size_t *ret_size)
 {
 	*ret_size = event->data_size;

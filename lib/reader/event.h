@@ -20,9 +20,12 @@ struct gputrace_event {
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;
 	int result;
+	uint64_t value;			/* the whole register that the result came in */
 	uint64_t args[12];
 	unsigned arg_count;
 	int api_function;		/* for the names of its arguments */
+	const uint64_t *stack;		/* return addresses, the caller's first */
+	unsigned stack_count;
 	const char *name;
 	const char *text;
 	const void *data;

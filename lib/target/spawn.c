@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "lib/target/target.h"
-#include "lib/uprobe/api_trace.h"
+#include "lib/uprobe/find_library.h"
 #include "lib/util/error.h"
 
 extern char **environ;
@@ -252,7 +252,7 @@ static void find_libcuda(struct gputrace_target *target, char *const *envp)
 	if (target->software_device) {
 		if (asprintf(&target->libcuda, "%s/libcuda.so.1", sim_directory()) < 0)
 			target->libcuda = NULL;
-	} else if (gt_api_find_libcuda_in(value_of(envp, "LD_LIBRARY_PATH"), &target->libcuda)) {
+	} else if (gt_find_library_in(GT_LIBCUDA, value_of(envp, "LD_LIBRARY_PATH"), &target->libcuda)) {
 		target->libcuda = NULL;
 	}
 }

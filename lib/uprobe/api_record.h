@@ -5,16 +5,17 @@
 
 #define GT_API_ARGS_MAX 12
 #define GT_API_DEPTH_MAX 8	/* exported functions that call each other on one thread */
+#define GT_API_STACK_MAX 127	/* kernel.perf_event_max_stack, as the kernel comes */
 
-/* One call in the ring; args holds arg_count of its elements, the rest is cut off. */
+/* One call in the ring: args has arg_count elements, and what follows them is the caller's stack. */
 struct gt_api_record {
 	__u64 enter, leave;	/* bpf_ktime_get_ns(), CLOCK_MONOTONIC */
 	__u32 pid, tid;
 	__u32 function;		/* index in the table */
-	__s32 result;
-	__u16 depth;
-	__u16 arg_count;
-	__u32 flags;		/* GT_API_CALL_* of api_trace.h */
+	__u8 depth;
+	__u8 arg_count;
+	__u16 flags;		/* GT_API_CALL_* of api_flags.h */
+	__u64 result;		/* the whole register */
 	char comm[16];
 	__u64 args[GT_API_ARGS_MAX];
 };
@@ -26,6 +27,7 @@ struct gt_api_record {
 struct gt_api_config {
 	__u32 pid_ns;		/* inode of the opener's pid namespace, 0: the initial one */
 	__u32 everybody;	/* no filter */
+	__u32 stack_frames;	/* of the caller's stack, at most GT_API_STACK_MAX; 0: none */
 };
 
 struct gt_api_counters {

@@ -97,6 +97,8 @@ struct thread {
 	__u32 pid, tid;
 	__u64 depth;
 	struct frame frames[GT_API_DEPTH_MAX];
+	/* A record in the making that is to have a stack. */
+	char record[sizeof(struct gt_api_record) + GT_API_STACK_MAX * sizeof(__u64)];
 };
 
 const volatile struct gt_api_config config SEC(".rodata.config");
@@ -184,22 +186,50 @@ static void count_lost(void)
 	bounded; \
 })
 
+/* The reader looks by itself: waking it would cost the traced thread time. */
+static void output(void *record, __u64 size)
+{
+	if (bpf_ringbuf_output(&calls, record, size, BPF_RB_NO_WAKEUP))
+		count_lost();
+}
+
+/* Its size without a stack. */
+static __u64 finish(struct gt_api_record *call)
+{
+	bpf_get_current_comm(call->comm, sizeof(call->comm));
+	return sizeof(*call) - sizeof(call->args) +
+	       at_most(call->arg_count, GT_API_ARGS_MAX) * sizeof(call->args[0]);
+}
+
 static void emit(struct gt_api_record *call)
 {
-	__u64 size = sizeof(*call) - sizeof(call->args);
+	__u64 size = finish(call);
 
-	size += at_most(call->arg_count, GT_API_ARGS_MAX) * sizeof(call->args[0]);
-	bpf_get_current_comm(call->comm, sizeof(call->comm));
-	/* The reader looks by itself: waking it would cost the traced thread time. */
-	if (bpf_ringbuf_output(&calls, call, size, BPF_RB_NO_WAKEUP))
-		count_lost();
+	output(call, size);
+}
+
+/*
+ * The stack is taken at the return, where the caller's frame pointer is in its
+ * register and the kernel has put the true return address back.  At the entry
+ * of a function the frame pointer's chain leaves its caller out.
+ */
+static void emit_with_stack(struct thread *thread, struct gt_api_record *call, REGS *regs)
+{
+	__u64 size = finish(call), room = at_most(config.stack_frames, GT_API_STACK_MAX) * sizeof(__u64);
+	long stack;
+
+	__builtin_memcpy(thread->record, call, sizeof(*call));
+	stack = bpf_get_stack(regs, thread->record + size, room, BPF_F_USER_STACK);
+	if (stack > 0)
+		size += at_most(stack, GT_API_STACK_MAX * sizeof(__u64));
+	output(thread->record, size);
 }
 
 /* A call that was left by longjmp or by the end of its thread. */
 static void emit_unfinished(struct gt_api_record *call)
 {
 	call->leave = bpf_ktime_get_ns();
-	call->result = -1;
+	call->result = ~0ull;
 	call->flags = GT_API_CALL_UNFINISHED;
 	emit(call);
 }
@@ -328,7 +358,10 @@ int gt_api_leave(REGS *regs)
 	thread->depth--;
 	frame->call.leave = leave;
 	frame->call.result = RESULT(regs);
-	emit(&frame->call);
+	if (config.stack_frames)
+		emit_with_stack(thread, &frame->call, regs);
+	else
+		emit(&frame->call);
 	return 0;
 }
 

@@ -18,7 +18,7 @@
 #include "lib/uprobe/bpf_log.h"
 #include "lib/uprobe/permission.h"
 #include "lib/uprobe/process_tree.h"
-#include "lib/uprobe/symbols.h"
+#include "lib/uprobe/sites.h"
 #include "lib/util/error.h"
 
 _Static_assert(GT_API_CALL_ARGS == GT_API_ARGS_MAX, "both count the same arguments");
@@ -31,8 +31,8 @@ struct gt_api_trace {
 	struct bpf_link *on_fork, *on_exit;
 	struct gt_uprobe_links enter, leave;
 	struct gt_api_counters *counters;
-	struct gt_uprobe_site *sites;
-	unsigned site_count;
+	struct gt_sites sites;
+	unsigned watched;	/* how many of them */
 	const char *note;
 	uint64_t ring_bytes;
 	/* While consuming: */
@@ -49,60 +49,11 @@ static int failed(int error, struct gt_bpf_log *log)
 
 /* ---- which functions, and where they are ---- */
 
-static const char *wanted_name(uint32_t index, void *data)
-{
-	const struct gt_api_trace_opts *opts = data;
-
-	if (gt_api_group(index) == GT_API_QUERY && !(opts->flags & GT_API_TRACE_QUERIES))
-		return NULL;
-	return gt_api_name(index);
-}
-
-/* Two names for one place would record each call twice: the first name keeps it. */
-static bool site_exists(const struct gt_api_trace *trace, uint64_t offset)
-{
-	for (unsigned i = 0; i < trace->site_count; i++) {
-		if (trace->sites[i].offset == offset)
-			return true;
-	}
-	return false;
-}
-
-static void collect_sites(struct gt_api_trace *trace, const uint64_t *offsets, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		struct gt_uprobe_site *site = &trace->sites[trace->site_count];
-
-		if (!offsets[i] || site_exists(trace, offsets[i]))
-			continue;
-		site->offset = offsets[i];
-		site->cookie = GT_API_COOKIE(i, gt_api_arg_count(i));
-		trace->site_count++;
-	}
-}
-
 static int find_sites(struct gt_api_trace *trace, const struct gt_api_trace_opts *opts)
 {
-	uint64_t *offsets;
-	uint32_t count = 0;
-	int r;
-
-	while (gt_api_name(count))
-		count++;
-	offsets = calloc(count, sizeof(*offsets));
-	trace->sites = calloc(count, sizeof(*trace->sites));
-	if (!offsets || !trace->sites) {
-		free(offsets);
-		return gt_error(-ENOMEM, "no memory for the list of the driver's functions");
-	}
-	r = gt_library_symbols(opts->library, wanted_name, (void *)opts, count, offsets);
-	if (r == 0)
-		collect_sites(trace, offsets, count);
-	free(offsets);
-	if (r == 0 && !trace->site_count)
-		r = gt_error(-ENOENT, "%s exports none of the driver API's functions: it is not libcuda",
-			     opts->library);
-	return r;
+	if (opts->pattern)
+		return gt_sites_matching(&trace->sites, opts->library, opts->pattern);
+	return gt_sites_of_driver(&trace->sites, opts->library, opts->flags & GT_API_TRACE_QUERIES);
 }
 
 /* ---- the BPF object ---- */
@@ -118,6 +69,9 @@ static int check_opts(const struct gt_api_trace_opts *opts)
 		return gt_error(-EINVAL, "unknown flags %#x", opts->flags);
 	if (opts->pid == 0 || opts->pid < -1)
 		return gt_error(-EINVAL, "process id %d", (int)opts->pid);
+	if (opts->stack_frames > GT_API_STACK_MAX)
+		return gt_error(-EINVAL, "%u frames of the stack: at most %d can be taken", opts->stack_frames,
+				GT_API_STACK_MAX);
 	return 0;
 }
 
@@ -177,6 +131,7 @@ static int configure(struct gt_api_trace *trace, const struct gt_api_trace_opts 
 		return -EINVAL;
 	config->pid_ns = pid_namespace();
 	config->everybody = opts->pid == -1;
+	config->stack_frames = opts->stack_frames;
 	r = bpf_map__set_max_entries(bpf_object__find_map_by_name(trace->object, "calls"),
 				     opts->ring_bytes);
 	if (r == 0)
@@ -251,16 +206,17 @@ static int attach(struct gt_api_trace *trace, const char *library, bool multi)
 	unsigned limit = gt_uprobe_each_limit(enter) / 2;
 	int r;
 
-	if (!multi && trace->site_count > limit) {
-		trace->site_count = limit;
+	trace->watched = trace->sites.count;
+	if (!multi && trace->watched > limit) {
+		trace->watched = limit;
 		trace->note = "the limit on open files (ulimit -n) is too low for all functions: "
 			      "the less important ones are not watched";
 	}
-	if (!trace->site_count)
+	if (!trace->watched)
 		return -EMFILE;
-	r = attach_sites(leave, library, true, trace->sites, trace->site_count, &trace->leave);
+	r = attach_sites(leave, library, true, trace->sites.list, trace->watched, &trace->leave);
 	if (r == 0)
-		r = attach_sites(enter, library, false, trace->sites, trace->site_count,
+		r = attach_sites(enter, library, false, trace->sites.list, trace->watched,
 				 &trace->enter);
 	return r;
 }
@@ -355,7 +311,7 @@ void gt_api_trace_close(struct gt_api_trace *trace)
 	gt_bpf_log_begin(&log);
 	stop(trace);
 	gt_bpf_log_end();
-	free(trace->sites);
+	gt_sites_free(&trace->sites);
 	free(trace);
 }
 
@@ -381,28 +337,54 @@ static uint64_t widen(uint64_t value, char type)
 /* What a record takes up in the ring. */
 #define RECORD_BYTES(size) (((int64_t)(size) + BPF_RINGBUF_HDR_SZ + 7) & ~7ll)
 
+static void fill_call(const struct gt_api_trace *trace, const struct gt_api_record *record,
+		      struct gt_api_call *call)
+{
+	call->enter = record->enter;
+	call->leave = record->leave;
+	call->pid = record->pid;
+	call->tid = record->tid;
+	call->function = record->function;
+	call->value = record->result;
+	call->result = (int32_t)record->result;
+	call->depth = record->depth;
+	call->flags = record->flags;
+	memcpy(call->comm, record->comm, sizeof(call->comm));
+	call->comm[sizeof(call->comm) - 1] = '\0';
+	call->arg_count = record->arg_count;
+	memcpy(call->args, record->args, record->arg_count * sizeof(*call->args));
+	if (trace->sites.names) {
+		call->name = trace->sites.names[call->function];
+		return;
+	}
+	call->name = gt_api_name(call->function);
+	for (unsigned i = 0; i < call->arg_count; i++)
+		call->args[i] = widen(call->args[i], gt_api_arg_type(call->function, i));
+}
+
+static bool known_function(const struct gt_api_trace *trace, uint32_t function)
+{
+	return trace->sites.names ? function < trace->sites.count : gt_api_name(function) != NULL;
+}
+
 static int take_record(void *data, void *bytes, size_t size)
 {
 	const size_t head = offsetof(struct gt_api_record, args);
 	struct gt_api_trace *trace = data;
 	struct gt_api_record record = { 0 };
 	struct gt_api_call call = { 0 };
+	size_t args;
 
-	if (size < head || size > sizeof(record))
+	if (size < head)
 		return -EBADMSG;
-	memcpy(&record, bytes, size);
-	call.enter = record.enter;
-	call.leave = record.leave;
-	call.pid = record.pid;
-	call.tid = record.tid;
-	call.function = record.function;
-	call.result = record.result;
-	call.depth = record.depth;
-	call.flags = record.flags;
-	memcpy(call.comm, record.comm, sizeof(call.comm));
-	call.comm[sizeof(call.comm) - 1] = '\0';
-	for (unsigned i = 0; i < record.arg_count && i < GT_API_ARGS_MAX; i++)
-		call.args[i] = widen(record.args[i], gt_api_arg_type(call.function, i));
+	memcpy(&record, bytes, size < sizeof(record) ? size : sizeof(record));
+	args = head + record.arg_count * sizeof(record.args[0]);
+	if (record.arg_count > GT_API_ARGS_MAX || size < args || !known_function(trace, record.function))
+		return -EBADMSG;
+	fill_call(trace, &record, &call);
+	/* The ring keeps records at multiples of eight bytes. */
+	call.stack = (const uint64_t *)((const char *)bytes + args);
+	call.stack_count = (uint32_t)((size - args) / sizeof(*call.stack));
 	trace->fn(trace->data, &call);
 	trace->taken++;
 	trace->budget -= RECORD_BYTES(size);
@@ -430,7 +412,7 @@ uint64_t gt_api_trace_lost(const struct gt_api_trace *trace)
 
 unsigned gt_api_trace_watched(const struct gt_api_trace *trace)
 {
-	return trace->site_count;
+	return trace->watched;
 }
 
 const char *gt_api_trace_note(const struct gt_api_trace *trace)

@@ -15,20 +15,28 @@ struct gt_api_trace;
 struct gt_api_call {
 	uint64_t enter, leave;	/* CLOCK_MONOTONIC ns */
 	uint32_t pid, tid;	/* as seen from the opener's pid namespace */
-	uint32_t function;	/* index for gt_api_name() */
+	uint32_t function;	/* index for gt_api_name(); of a trace by pattern, among the functions found */
 	int32_t result;
+	uint64_t value;		/* the whole register that the result is in */
 	uint32_t depth;		/* 0: called by the program, 1: by a driver function that it called, ... */
 	uint32_t flags;		/* GT_API_CALL_* */
-	/* gt_api_arg_count() of them mean something, each widened from its type. */
+	const char *name;	/* the trace's */
+	/* Each widened from its type; of a trace by pattern, registers as they were. */
+	unsigned arg_count;
 	uint64_t args[GT_API_CALL_ARGS];
 	char comm[16];
+	/* Return addresses, the caller's first; the ring's memory. */
+	uint32_t stack_count;
+	const uint64_t *stack;
 };
 
 struct gt_api_trace_opts {
-	const char *library;	/* path of the libcuda that the target will load */
+	const char *library;	/* path of the libcuda that the target will load, or of what has the pattern's functions */
+	const char *pattern;	/* watch the functions that match, not the driver API's; NULL: those */
 	uint64_t ring_bytes;	/* power of two, at least a page */
 	pid_t pid;		/* this process and those it has started and will start; -1: every process */
 	uint32_t flags;		/* GT_API_TRACE_* */
+	uint32_t stack_frames;	/* of the caller's stack to take with each call, at most 127 */
 };
 
 #define GT_API_TRACE_QUERIES 1u		/* functions that only ask too (cuCtxGetCurrent, ...): many calls, little news */
@@ -89,14 +97,5 @@ const char *gt_api_arg_name(uint32_t function, unsigned index);
 char gt_api_arg_type(uint32_t function, unsigned index);
 /* Does the function launch a kernel (not a graph)? */
 int gt_api_is_launch(uint32_t function);
-
-/*
- * Where the dynamic loader would find libcuda.so.1 for a program started from here
- * whose LD_LIBRARY_PATH is `library_path` (NULL: it has none); malloc'd.  -ENOENT.
- */
-int gt_api_find_libcuda_in(const char *library_path, char **ret_path);
-
-/* The same with the LD_LIBRARY_PATH of this process. */
-int gt_api_find_libcuda(char **ret_path);
 
 #endif

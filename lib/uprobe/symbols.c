@@ -4,22 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/util/error.h"
 
-/* The names asked for, sorted, so that the symbol table is gone through once. */
-struct wanted {
-	const char *name;
-	uint32_t index;
+struct walk {
+	Elf *elf;
+	int (*fn)(void *data, const char *name, uint64_t offset);
+	void *data;
 };
-
-static int compare(const void *a, const void *b)
-{
-	return strcmp(((const struct wanted *)a)->name, ((const struct wanted *)b)->name);
-}
 
 /* 0 where no segment of the file holds the address. */
 static uint64_t file_offset(Elf *elf, uint64_t address)
@@ -38,43 +32,50 @@ static uint64_t file_offset(Elf *elf, uint64_t address)
 	return 0;
 }
 
-static void match(Elf *elf, const struct wanted *wanted, size_t count, const char *name,
-		  const GElf_Sym *symbol, uint64_t *offsets)
+static int visit(const struct walk *walk, const char *name, const GElf_Sym *symbol)
 {
-	struct wanted key = { .name = name };
-	const struct wanted *hit;
+	uint64_t offset;
 
 	if (GELF_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF || !name)
-		return;
-	hit = bsearch(&key, wanted, count, sizeof(*wanted), compare);
-	if (hit)
-		offsets[hit->index] = file_offset(elf, symbol->st_value);
+		return 0;
+	offset = file_offset(walk->elf, symbol->st_value);
+	return offset ? walk->fn(walk->data, name, offset) : 0;
 }
 
-static int scan(Elf *elf, const struct wanted *wanted, size_t count, uint64_t *offsets)
+static int scan_table(const struct walk *walk, Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Sym symbol;
+	int r = 0;
+
+	for (int i = 0; !r && data && gelf_getsym(data, i, &symbol); i++)
+		r = visit(walk, elf_strptr(walk->elf, header->sh_link, symbol.st_name), &symbol);
+	return r;
+}
+
+static int scan(const struct walk *walk, bool all)
 {
 	Elf_Scn *section = NULL;
-	Elf_Data *data;
 	GElf_Shdr header;
-	GElf_Sym symbol;
+	int r = -ENOEXEC;
 
-	while ((section = elf_nextscn(elf, section))) {
-		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM)
+	while ((section = elf_nextscn(walk->elf, section))) {
+		if (!gelf_getshdr(section, &header) ||
+		    (header.sh_type != SHT_DYNSYM && !(all && header.sh_type == SHT_SYMTAB)))
+			continue;
+		r = scan_table(walk, section, &header);
+		if (r)
 			break;
 	}
-	data = section ? elf_getdata(section, NULL) : NULL;
-	if (!data)
-		return -ENOEXEC;
-	for (int i = 0; gelf_getsym(data, i, &symbol); i++)
-		match(elf, wanted, count, elf_strptr(elf, header.sh_link, symbol.st_name),
-		      &symbol, offsets);
-	return 0;
+	return r;
 }
 
-static int scan_file(const char *path, const struct wanted *wanted, size_t count, uint64_t *offsets)
+int gt_file_functions(const char *path, bool all,
+		      int (*fn)(void *data, const char *name, uint64_t offset), void *data)
 {
+	struct walk walk = { .fn = fn, .data = data };
+	bool readable;
 	int fd, r;
-	Elf *elf;
 
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
@@ -82,32 +83,13 @@ static int scan_file(const char *path, const struct wanted *wanted, size_t count
 		return gt_error(r, "%s: %s", path, strerror(-r));
 	}
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	r = elf && elf_kind(elf) == ELF_K_ELF ? scan(elf, wanted, count, offsets) : -ENOEXEC;
-	elf_end(elf);
+	walk.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	readable = walk.elf && elf_kind(walk.elf) == ELF_K_ELF;
+	r = readable ? scan(&walk, all) : -ENOEXEC;
+	elf_end(walk.elf);
 	close(fd);
-	if (r < 0)
-		return gt_error(r, "%s is not a shared library with exported functions", path);
-	return 0;
-}
-
-int gt_library_symbols(const char *path, const char *(*name_of)(uint32_t index, void *data), void *data,
-		    uint32_t count, uint64_t *offsets)
-{
-	struct wanted *wanted = calloc(count + 1, sizeof(*wanted));
-	size_t n = 0;
-	int r;
-
-	if (!wanted)
-		return gt_error(-ENOMEM, "no memory for the names of %u functions", count);
-	memset(offsets, 0, count * sizeof(*offsets));
-	for (uint32_t i = 0; i < count; i++) {
-		wanted[n].name = name_of(i, data);
-		wanted[n].index = i;
-		n += wanted[n].name != NULL;
-	}
-	qsort(wanted, n, sizeof(*wanted), compare);
-	r = scan_file(path, wanted, n, offsets);
-	free(wanted);
+	if (r == -ENOEXEC)
+		return gt_error(r, all && readable ? "%s has no symbols: it is stripped" :
+				"%s is not a shared library with exported functions", path);
 	return r;
 }

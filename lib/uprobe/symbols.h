@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the functions of a shared library lie in its file. */
+/* Where the functions of a program or library lie in its file. */
 #ifndef GT_UPROBE_SYMBOLS_H
 #define GT_UPROBE_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
- * For each of the `count` names that name_of() gives (NULL is skipped), the file
- * offset of the exported function, 0 when the library has none of that name.
- * -ENOENT, -EACCES and the like: the file; -ENOEXEC: not a shared library.
- * With gt_error() text.
+ * Call fn for each function that the file defines, with its name (which is the
+ * file's memory) and where its code begins in the file; `all`: not only those
+ * that it exports.  A function may come more than once.  fn returns 0, or what
+ * ends the walk.
+ * -ENOENT, -EACCES and the like: the file; -ENOEXEC: it has no such table; what fn
+ * returned.  With gt_error() text, but for what comes from fn.
  */
-int gt_library_symbols(const char *path, const char *(*name_of)(uint32_t index, void *data), void *data,
-		    uint32_t count, uint64_t *offsets);
+int gt_file_functions(const char *path, bool all,
+		      int (*fn)(void *data, const char *name, uint64_t offset), void *data);
 
 #endif

@@ -33,7 +33,7 @@ struct run_event {
 struct run {
 	char output[4096];	/* what the program printed */
 	int status;		/* as of waitpid */
-	unsigned events[GPUTRACE_EVENT_NOTE + 1];	/* by type */
+	unsigned events[GPUTRACE_EVENT_CALL + 1];	/* by type */
 	struct run_event kernels[RUN_KEPT], launches[RUN_KEPT], calls[RUN_KEPT];
 	unsigned data;		/* DATA events, their bytes in data_bytes */
 	uint64_t data_bytes;

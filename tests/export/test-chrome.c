@@ -24,7 +24,7 @@ const char *gputrace_event_get_arg_name(const struct gputrace_event *event, unsi
 {
 	static const char *const names[] = { "f", "hStream" };
 
-	return index < event->arg_count && index < 2 ? names[index] : NULL;
+	return event->type == GPUTRACE_EVENT_API && index < event->arg_count && index < 2 ? names[index] : NULL;
 }
 
 static void set_up(void)
@@ -407,6 +407,26 @@ START_TEST(losses_notes_and_prints_are_instants)
 }
 END_TEST
 
+/* What is known of such a function is its name; its arguments are registers. */
+START_TEST(other_functions)
+{
+	struct gputrace_event call = { .type = GPUTRACE_EVENT_CALL, .time = 1000, .end = 3000, .pid = PID,
+		.tid = TID, .name = "ncclAllReduce", .args = { 81, 1ull << 63 }, .arg_count = 2,
+		.value = UINT64_MAX };
+
+	add(&call);
+	call.name = "cudaMalloc";
+	add(&call);
+	finish();
+	ck_assert_str_eq(text(element("X", "function", 0), "name"), "ncclAllReduce");
+	ck_assert_str_eq(text(element("X", "function", 0), "dur"), "2.000");
+	ck_assert_str_eq(arg(element("X", "function", 0), "arg0"), "81");
+	ck_assert_str_eq(arg(element("X", "function", 0), "arg1"), "9223372036854775808");
+	ck_assert_str_eq(arg(element("X", "function", 0), "result"), "18446744073709551615");
+	ck_assert_str_eq(text(element("X", "cuda_runtime", 0), "name"), "cudaMalloc");
+}
+END_TEST
+
 START_TEST(hostile_names)
 {
 	struct gputrace_event kernel = kernel_event(1, 1000, 2000);
@@ -513,6 +533,7 @@ int main(void)
 	tcase_add_test(group, equal_streams_of_two_programs_are_two_rows);
 	tcase_add_test(group, rows_have_names);
 	tcase_add_test(group, losses_notes_and_prints_are_instants);
+	tcase_add_test(group, other_functions);
 	tcase_add_test(group, hostile_names);
 	tcase_add_test(group, reversed_and_nameless);
 	tcase_add_test(group, many_unprobed_launches);

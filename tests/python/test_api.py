@@ -2,7 +2,7 @@
 """Driver calls by uprobes, and maps shared with the operating system's kernel."""
 import os
 
-from common import EventType, Run, gputrace, main, unittest
+from common import TARGET, EventType, Run, gputrace, main, unittest
 
 
 @unittest.skipIf(os.geteuid(), "uprobes need root")
@@ -20,6 +20,30 @@ class Calls(unittest.TestCase):
                 launch = launches[call.launch_id]
                 self.assertEqual(call.args["gridDimX"], launch.grid[0])
                 self.assertEqual(call.args["blockDimX"], 256)
+
+    def test_other_functions(self):
+        class Watched(Run):
+            def _follow(self, target, *rest):
+                target.attach_functions(TARGET, "mai?", stack_frames=8)
+                target.attach_api(stack_frames=1)
+                super()._follow(target, *rest)
+
+        run = Watched("vecadd", "3", timeline=False)
+        [call] = run.of(EventType.CALL)
+        self.assertEqual((call.name, call.return_value, call.args["arg0"]), ("main", 0, 3))
+        self.assertEqual(len(call.args), 6)
+        self.assertIn(len(call.stack), range(1, 9))
+        self.assertEqual({len(event.stack) for event in run.of(EventType.API)}, {1})
+        launches = [event for event in run.of(EventType.API) if event.name == "cuLaunchKernel"]
+        self.assertTrue(all(call.time < event.time and event.end < call.end for event in launches))
+        self.assertEqual(len(launches), 3)
+
+    def test_no_such_functions(self):
+        with gputrace.Target.spawn(["/bin/true"], device=gputrace.Device.SIM) as target:
+            with self.assertRaisesRegex(gputrace.Error, "has no function that matches no_such"):
+                target.attach_functions("libc.so.6", "no_such*")
+            with self.assertRaisesRegex(gputrace.Error, "no libno_such.so in LD_LIBRARY_PATH"):
+                target.attach_functions("libno_such.so", "*")
 
     def test_each_side_reads_what_the_other_wrote(self):
         object = gputrace.Object.open("examples/bpf/launch-shared.bpf.o")

@@ -26,7 +26,7 @@ struct fake {
 	int (*cuStreamQuery)(uintptr_t stream);
 };
 
-/* Opens the library; exits the process when it cannot. */
+/* Opens the library, or the copy that GT_TEST_FAKECUDA names; exits the process when it cannot. */
 void fake_open(struct fake *fake);
 
 /* A child that runs body() when told to. */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/uprobe/api_trace.h"
+#include "lib/uprobe/find_library.h"
 #include "lib/uprobe/ld_cache.h"
 #include "lib/util/error.h"
 
@@ -54,17 +54,17 @@ START_TEST(test_library_path)
 
 	sprintf(list, "/nonexistent:%s/empty:%s/text:%s/real", root, root, root);
 	sprintf(want, "%s/real/libcuda.so.1", root);
-	ck_assert_int_eq(gt_api_find_libcuda_in(list, &path), 0);
+	ck_assert_int_eq(gt_find_library_in(GT_LIBCUDA, list, &path), 0);
 	ck_assert_str_eq(path, want);
 	free(path);
 	setenv("LD_LIBRARY_PATH", list, 1);
-	ck_assert_int_eq(gt_api_find_libcuda(&path), 0);
+	ck_assert_int_eq(gt_find_library(GT_LIBCUDA, 0, &path), 0);
 	ck_assert_str_eq(path, want);
 	free(path);
 	/* An empty element means the working directory. */
 	sprintf(want, "%s/real", root);
 	ck_assert_int_eq(chdir(want), 0);
-	ck_assert_int_eq(gt_api_find_libcuda_in("/nonexistent:", &path), 0);
+	ck_assert_int_eq(gt_find_library_in(GT_LIBCUDA, "/nonexistent:", &path), 0);
 	ck_assert_str_eq(path, "./libcuda.so.1");
 	free(path);
 }
@@ -79,7 +79,7 @@ START_TEST(test_as_the_loader)
 	int r;
 
 	unsetenv("LD_LIBRARY_PATH");
-	r = gt_api_find_libcuda(&path);
+	r = gt_find_library(GT_LIBCUDA, 0, &path);
 	if (!library) {
 		ck_assert_int_eq(r, -ENOENT);
 		ck_assert_ptr_nonnull(strstr(gt_error_text(), "libcuda.so.1"));

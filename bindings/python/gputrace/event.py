@@ -26,6 +26,7 @@ class EventType(IntEnum):
     FUNCTION = lib.GPUTRACE_EVENT_FUNCTION  #: a CUDA kernel became known; name: the kernel
     LOST = lib.GPUTRACE_EVENT_LOST  #: records were dropped; count: how many; name: where
     NOTE = lib.GPUTRACE_EVENT_NOTE  #: something the user should know; text
+    CALL = lib.GPUTRACE_EVENT_CALL  #: a call of another function that is watched; name: the function
 
 
 def _three(values: Any) -> Tuple[int, int, int]:
@@ -41,7 +42,7 @@ class Event:
 
     __slots__ = ("type", "time", "end", "time_error", "gpu_start", "gpu_end", "pid", "tid", "name", "text",
                  "launch_id", "kernel_id", "device", "context", "stream", "grid", "block", "shared_bytes",
-                 "result", "args", "data", "count", "_reader", "_serial")
+                 "result", "return_value", "args", "stack", "data", "count", "_reader", "_serial")
 
     type: EventType
     time: int  #: when it began
@@ -53,7 +54,7 @@ class Event:
     tid: int
     name: Optional[str]
     #: NOTE, PRINT: the text; FUNCTION: why not every program meant for it is in it; CONTEXT: how its
-    #: clock is read; API: what is odd about the call
+    #: clock is read; API, CALL: what is odd about the call
     text: Optional[str]
     launch_id: int  #: ties launch, kernel and API call of one process together; 0: none
     kernel_id: int
@@ -64,7 +65,11 @@ class Event:
     block: Tuple[int, int, int]  #: threads of a block
     shared_bytes: int
     result: int  #: API, LAUNCH: the CUresult returned; -1: the call never did
-    args: Dict[str, int]  #: API: the arguments by their names, in order
+    return_value: int  #: API, CALL: all 64 bits of the register that the result came in
+    #: API: the arguments by their names, in order; CALL: arg0 to arg5, the first six integer registers
+    args: Dict[str, int]
+    #: API, CALL, if asked for: return addresses of the functions it was called from, the caller's first
+    stack: Tuple[int, ...]
     data: bytes  #: DATA
     count: int  #: LOST: how many records; EXIT: how many launches without an end
 
@@ -89,7 +94,9 @@ class Event:
         self.block = _three(lib.gputrace_event_get_block(pointer))
         self.shared_bytes = lib.gputrace_event_get_shared_bytes(pointer)
         self.result = lib.gputrace_event_get_result(pointer)
+        self.return_value = lib.gputrace_event_get_return_value(pointer)
         self.args = self._arguments(pointer)
+        self.stack = self._addresses(pointer)
         self.data = self._bytes(pointer)
         self.count = lib.gputrace_event_get_count(pointer)
         self._reader = reader
@@ -103,6 +110,12 @@ class Event:
             return {}
         return {sure_text(lib.gputrace_event_get_arg_name(pointer, i)) or f"arg{i}": values[i]
                 for i in range(count[0])}
+
+    @staticmethod
+    def _addresses(pointer: Any) -> Tuple[int, ...]:
+        count = ffi.new("unsigned *")
+        values = lib.gputrace_event_get_stack(pointer, count)
+        return tuple(values[i] for i in range(count[0]))
 
     @staticmethod
     def _bytes(pointer: Any) -> bytes:

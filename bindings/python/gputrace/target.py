@@ -118,15 +118,35 @@ class Target(Handle):
         """Record start and end of every kernel on the GPU (EventType.KERNEL)."""
         return self._attach(lib.gputrace_attach_timeline)
 
-    def attach_api(self, *, library: Optional[Path] = None, ring_bytes: int = 0) -> Link:
+    def attach_api(self, *, library: Optional[Path] = None, ring_bytes: int = 0,
+                   stack_frames: int = 0) -> Link:
         """Record the driver API calls with uprobes (EventType.API), which need root or capabilities.
 
         library     path of libcuda to watch; default: the one the loader finds
         ring_bytes  kernel ring buffer, a power of two; default 4 MiB
+        stack_frames
+                    most frames of the caller's stack to take with each call (Event.stack),
+                    up to 127; 0: none
         """
         path = None if library is None else ffi.new("char[]", path_bytes(library))
         return self._attach(lib.gputrace_attach_api,
-                            options("gputrace_api_opts", library=path, ring_bytes=ring_bytes))
+                            options("gputrace_api_opts", library=path, ring_bytes=ring_bytes,
+                                    stack_frames=stack_frames))
+
+    def attach_functions(self, library: Path, pattern: str, *, ring_bytes: int = 0,
+                         stack_frames: int = 0) -> Link:
+        """Record the calls of functions whose names match a pattern (EventType.CALL).
+
+        library     path of a shared library or program; or a name without a slash, of a
+                    library that the target has loaded or that the loader finds
+        pattern     '*' stands for any text, '?' for any character
+        ring_bytes, stack_frames
+                    as in attach_api()
+        """
+        return self._attach(lib.gputrace_attach_functions, ffi.new("char[]", path_bytes(library)),
+                            ffi.new("char[]", pattern.encode()),
+                            options("gputrace_functions_opts", ring_bytes=ring_bytes,
+                                    stack_frames=stack_frames))
 
     def reader(self, *, window: float = 0.0) -> "Reader":
         """The stream of events; a target has one reader at a time.

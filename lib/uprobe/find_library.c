@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The dynamic loader's search, done by reading: nothing is loaded, since the
+ * driver's constructors are not for a process that only watches.
+ */
+#include "lib/uprobe/find_library.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/uprobe/ld_cache.h"
+#include "lib/util/error.h"
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#define MULTIARCH "x86_64-linux-gnu"
+#elif defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#define MULTIARCH "aarch64-linux-gnu"
+#else
+#error "which machine's libraries to look for?"
+#endif
+
+/* Does the loader take the file: a shared object for this machine? */
+static int is_library(const char *path)
+{
+	Elf64_Ehdr header;
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, &header, sizeof(header));
+	close(fd);
+	return n == sizeof(header) && !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+	       header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_type == ET_DYN &&
+	       header.e_machine == MACHINE;
+}
+
+static char *try_directory(const char *name, const char *dir, size_t size)
+{
+	char *path;
+
+	/* An empty element is the working directory. */
+	if (asprintf(&path, "%.*s/%s", size ? (int)size : 1, size ? dir : ".", name) < 0)
+		return NULL;
+	if (is_library(path))
+		return path;
+	free(path);
+	return NULL;
+}
+
+static char *search_list(const char *name, const char *list)
+{
+	char *path = NULL;
+
+	while (list && !path) {
+		size_t size = strcspn(list, ":;");
+
+		path = try_directory(name, list, size);
+		list = list[size] ? list + size + 1 : NULL;
+	}
+	return path;
+}
+
+static char *search_cache(const char *name, const char *file)
+{
+	struct stat st;
+	const char *value;
+	char *found = NULL;
+	void *map;
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && st.st_size > 0) {
+		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (map != MAP_FAILED) {
+			value = gt_ld_cache_find(map, st.st_size, name, is_library);
+			found = value ? strdup(value) : NULL;
+			munmap(map, st.st_size);
+		}
+	}
+	close(fd);
+	return found;
+}
+
+int gt_find_library_in(const char *name, const char *library_path, char **ret_path)
+{
+	char *path = search_list(name, library_path && *library_path ? library_path : NULL);
+
+	if (!path)
+		path = search_cache(name, "/etc/ld.so.cache");
+	if (!path)
+		path = search_list(name, "/lib/" MULTIARCH ":/usr/lib/" MULTIARCH
+				   ":/lib64:/usr/lib64:/lib:/usr/lib");
+	if (!path)
+		return gt_error(-ENOENT, "no %s in LD_LIBRARY_PATH (%s), in the loader's cache or in the "
+				"system's library directories: is %s installed?", name,
+				library_path && *library_path ? library_path : "not set",
+				strcmp(name, GT_LIBCUDA) ? "it" : "the driver");
+	*ret_path = path;
+	return 0;
+}
+
+/* ---- in running processes ---- */
+
+/* The file that a line of /proc/PID/maps names, when it is code of that library; else NULL. */
+static const char *mapped_path(const char *line, const char *name)
+{
+	const char *path = strchr(line, '/'), *base;
+	char permissions[5];
+	size_t length = strlen(name);
+
+	if (!path || sscanf(line, "%*s %4s", permissions) != 1 || permissions[2] != 'x')
+		return NULL;
+	base = strrchr(path, '/') + 1;
+	/* The rest of the line is its end, or says that the file has been deleted. */
+	return !strncmp(base, name, length) && strchr("\n ", base[length]) ? path : NULL;
+}
+
+/* A name for the mapped file that holds in our mount namespace; malloc'd, NULL: none can be opened. */
+static char *reachable(pid_t pid, const char *line, const char *path)
+{
+	char *candidate;
+
+	if (asprintf(&candidate, "/proc/%d/map_files/%.*s", (int)pid, (int)strcspn(line, " "), line) < 0)
+		return NULL;
+	if (is_library(candidate))
+		return candidate;
+	free(candidate);
+	if (asprintf(&candidate, "/proc/%d/root%.*s", (int)pid, (int)strcspn(path, "\n"), path) < 0)
+		return NULL;
+	if (is_library(candidate))
+		return candidate;
+	free(candidate);
+	return NULL;
+}
+
+static char *search_process(const char *name, pid_t pid)
+{
+	char file[64], *line = NULL, *found = NULL;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(file, sizeof(file), "/proc/%d/maps", (int)pid);
+	f = fopen(file, "re");
+	if (!f)
+		return NULL;
+	while (!found && getline(&line, &room, f) > 0) {
+		const char *path = mapped_path(line, name);
+
+		found = path ? reachable(pid, line, path) : NULL;
+	}
+	free(line);
+	fclose(f);
+	return found;
+}
+
+static char *search_processes(const char *name)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	char *found = NULL;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		pid_t pid = atoi(entry->d_name);
+
+		if (pid > 0)
+			found = search_process(name, pid);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+int gt_find_library(const char *name, pid_t pid, char **ret_path)
+{
+	char *path = strchr(name, '/') ? strdup(name) : pid > 0 ? search_process(name, pid) :
+		     pid == -1 ? search_processes(name) : NULL;
+
+	if (!path)
+		return gt_find_library_in(name, getenv("LD_LIBRARY_PATH"), ret_path);
+	*ret_path = path;
+	return 0;
+}
