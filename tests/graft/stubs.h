@@ -4,8 +4,10 @@
 #define TESTS_GRAFT_STUBS_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/agent/graft/graft.h"
+#include "lib/compile/compile.h"
 #include "tests/graft/probes.h"
 
 struct test_stub {
@@ -14,7 +16,7 @@ struct test_stub {
 	const char *functions[3];
 };
 
-#define TEST_STUBS 13
+#define TEST_STUBS 15
 static const struct test_stub test_stubs[TEST_STUBS] = {
 	{ "entry", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "entry" } },
 	{ "entry-warp", GT_POINT_ENTRY, GT_PER_WARP, 0, { "entry" } },
@@ -29,13 +31,18 @@ static const struct test_stub test_stubs[TEST_STUBS] = {
 	{ "exit-big", GT_POINT_EXIT, GT_PER_THREAD, 0, { "big_exit" } },
 	{ "exit-ring", GT_POINT_EXIT, GT_PER_THREAD, 0, { "ring" } },
 	{ "exit-group", GT_POINT_EXIT, GT_PER_GROUP, 0, { "group" } },
+	{ "entry-timeline", GT_POINT_ENTRY, GT_PER_BLOCK, 0, { "__gt_timeline_entry" } },
+	{ "exit-timeline", GT_POINT_EXIT, GT_PER_GROUP, 0, { "__gt_timeline_exit" } },
 };
 
 /* The stub's PTX; malloc'd. */
 static inline int test_stub_text(const struct test_stub *stub, char **ret_text, char why[GT_GRAFT_WHY])
 {
+	bool timeline = !strncmp(stub->functions[0], "__gt_timeline", 13);
+	char *text = timeline ? gt_timeline_link(65536, 1 << 20, 1 << 20) : NULL;
 	struct gt_probe probes[3];
 	unsigned which[3], count;
+	int r;
 
 	for (count = 0; count < 3 && stub->functions[count]; count++) {
 		probes[count] = (struct gt_probe){
@@ -44,7 +51,9 @@ static inline int test_stub_text(const struct test_stub *stub, char **ret_text, 
 		};
 		which[count] = count;
 	}
-	return gt_graft_stub_text(test_probes, probes, count, which, count, stub->point, ret_text, why);
+	r = gt_graft_stub_text(timeline ? text : test_probes, probes, count, which, count, stub->point, ret_text, why);
+	free(text);
+	return r;
 }
 
 #endif

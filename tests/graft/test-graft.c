@@ -7,6 +7,7 @@
 
 #include "lib/agent/graft/elf.h"
 #include "lib/agent/graft/insn.h"
+#include "lib/agent/graft/stub.h"
 #include "tests/graft/stubs.h"
 
 static const unsigned archs[] = { 75, 80, 90 };
@@ -316,6 +317,7 @@ END_TEST
 START_TEST(exit_stubs_leave_the_warp_alone)
 {
 	const struct test_stub *stub = &test_stubs[_i % TEST_STUBS];
+	struct gt_uniform places[GT_UNIFORM_MAX];
 	struct view before, after;
 	struct grafted g;
 
@@ -329,10 +331,68 @@ START_TEST(exit_stubs_leave_the_warp_alone)
 
 		ck_assert(op != GT_OP_BSSY && op != GT_OP_BSYNC && op != GT_OP_BREAK);
 		ck_assert(gt_op_proper(word(&after, at)) != 0x189);	/* SHFL */
+		/* Before, accesses need a descriptor; now not one is needed. */
+		if (archs[_i / TEST_STUBS] >= 90)
+			ck_assert_int_eq(gt_uniform_places(word(&after, at), places), 0);
 	}
 	gt_elf_close(&before.elf);
 	gt_elf_close(&after.elf);
 	release(&g);
+}
+END_TEST
+
+static unsigned count_words(const struct gt_graft_stub *stub, gt_word pattern, gt_word mask)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < stub->count; i++)
+		count += (stub->words[i] & mask) == pattern;
+	return count;
+}
+
+/* The timeline's end asks for all that a block has in common; words as ptxas writes them for such code. */
+START_TEST(values_of_the_block)
+{
+	static const gt_word op = 0xfff, low = ~0ull & ~0xff0000ull;	/* all but the register written */
+	struct gt_graft_stub *stub = open_stub("exit-timeline", archs[_i]);
+	gt_word any = (gt_word)0x38e0100 << 64 | 0x7806;	/* VOTE.ANY R, PT, PT */
+
+	for (unsigned i = 0; i < 6; i++)	/* LDC R, c[0x0][4 * i] */
+		ck_assert_uint_eq(count_words(stub, (gt_word)0x800 << 64 | (uint64_t)i << 40 | 0xff007b82,
+					      (gt_word)0xe00 << 64 | low), 1);
+	for (unsigned i = 0; i < 3; i++)	/* S2R R, SR_CTAID.X to Z */
+		ck_assert_uint_eq(count_words(stub, (gt_word)(0x2500 + 0x100 * i) << 64 | 0x7919,
+					      (gt_word)0xff00 << 64 | low), 1);
+	ck_assert_uint_eq(count_words(stub, any, (gt_word)0x1ffffffffff << 64 | low), archs[_i] == 75 ? 2 : 1);
+	/* Loads that nothing stands behind are gone. */
+	ck_assert_uint_eq(count_words(stub, (gt_word)3 << 54 | GT_OP_LDC, (gt_word)0x1f << 54 | op), 0);
+	gt_graft_stub_free(stub);
+}
+END_TEST
+
+/* What became of a load must not be read before it is there. */
+START_TEST(values_take_their_time)
+{
+	gt_word load = (gt_word)0x800 << 64 | (uint64_t)0x00c49000 << 32 | 0x05047b82, word;	/* LDC R4, c[0x3][R5+0x1240] */
+	struct gt_graft_stub stub = { .point = GT_POINT_EXIT, .arch = 90, .words = &word, .count = 1 };
+
+	load = gt_with(gt_with(gt_with(load, 105, 4, 1), 110, 3, 2), 113, 3, 1);	/* barriers 2 and 1, at once */
+	word = load;
+	ck_assert_ptr_null(gt_stub_fill_values(&stub));
+	ck_assert_uint_eq(gt_op(word), GT_OP_VOTE);
+	ck_assert_uint_eq(gt_bits(word, 16, 8), 4);
+	ck_assert_uint_eq(gt_write_barrier(word), GT_BARRIER_NONE);
+	ck_assert_uint_ge(gt_bits(word, 105, 4), 8);	/* compilers leave 5 */
+
+	word = gt_with(load, 38, 16, GT_VALUE_FIRST + GT_VALUE_STEP * GT_VALUE_BLOCK);
+	ck_assert_ptr_null(gt_stub_fill_values(&stub));
+	ck_assert_uint_eq(gt_op(word), GT_OP_S2R);
+	ck_assert_uint_eq(gt_bits(word, 72, 8), GT_SR_CTAID_X);
+	ck_assert_uint_eq(gt_write_barrier(word), 2);
+	ck_assert_uint_eq(gt_read_barrier(word), GT_BARRIER_NONE);	/* it reads no register */
+
+	word = gt_with(load, 38, 16, GT_VALUE_FIRST + GT_VALUE_STEP * GT_VALUES);
+	ck_assert_ptr_nonnull(gt_stub_fill_values(&stub));
 }
 END_TEST
 
@@ -401,7 +461,7 @@ START_TEST(threads_are_alone_at_exit)
 	ck_assert_msg(!gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_EXIT, &text, why), "%s", why);
 	ck_assert_ptr_null(strstr(text, "activemask"));
 	ck_assert_ptr_null(strstr(text, "shfl"));
-	ck_assert_ptr_nonnull(strstr(text, "mov.u32 %r1, %lanemask_eq;"));
+	ck_assert_ptr_nonnull(strstr(text, "mov.b32 %r1, %lanemask_eq;"));
 	ck_assert_ptr_nonnull(strstr(text, "mov.b32 %r8, %r7;"));
 	free(text);
 }
@@ -681,6 +741,8 @@ int main(void)
 	tcase_add_loop_test(tcase, entry_comes_back, 0, 3);
 	tcase_add_loop_test(tcase, numbers_are_filled_in, 0, 6);
 	tcase_add_loop_test(tcase, exit_stubs_leave_the_warp_alone, 0, 3 * TEST_STUBS);
+	tcase_add_loop_test(tcase, values_of_the_block, 0, 3);
+	tcase_add_test(tcase, values_take_their_time);
 	tcase_add_loop_test(tcase, registers_and_stack, 0, 3);
 	tcase_add_test(tcase, attach_order);
 	tcase_add_test(tcase, threads_are_alone_at_exit);

@@ -274,13 +274,13 @@ static int find_toolkit(char folder[4096])
 
 static unsigned visit_all(const char *folder, unsigned arch, struct tally sums[2])
 {
-	struct stubs stubs[2] = { { open_stub("entry", arch, GT_POINT_ENTRY), NULL }, { NULL, NULL } };
+	struct stubs stubs[2] = { { open_stub("entry-timeline", arch, GT_POINT_ENTRY), NULL }, { NULL, NULL } };
 	unsigned found = 0;
 	char name[16];
 
 	snprintf(name, sizeof(name), "sm_%u", arch);
 	stubs[1].entry = stubs[0].entry;
-	stubs[1].exit = open_stub("exit", arch, GT_POINT_EXIT);
+	stubs[1].exit = open_stub("exit-timeline", arch, GT_POINT_EXIT);
 	for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
 		struct tally tallies[2] = { 0 };
 		struct walk walk = { .arch = arch, .stubs = stubs, .tallies = tallies };

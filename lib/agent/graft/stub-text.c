@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/agent/graft/graft.h"
+#include "lib/agent/graft/stub.h"
 #include "lib/agent/graft/why.h"
 #include "lib/agent/instrument/instrument.h"
 #include "lib/agent/instrument/text.h"
@@ -34,16 +34,6 @@ static const char preamble[] =
 	"\tmov.u32 %__gt_id, %lanemask_ge;\n"
 	"\tand.b32 %__gt_id, %__gt_id, 0x7fffffff;\n";
 
-/* Always 0, which compilers do not see: keeps what it is added to out of the uniform data path. */
-#define ZERO_INTO(reg, scratch) \
-	"\tmov.u32 " reg ", %lanemask_eq;\n" \
-	"\tmov.u32 " scratch ", %lanemask_lt;\n" \
-	"\tand.b32 " reg ", " reg ", " scratch ";\n"
-
-static const char preamble_exit[] =
-	"\t.reg .b32 %__gt_z, %__gt_y;\n"
-	ZERO_INTO("%__gt_z", "%__gt_y");
-
 /* What to write in place of what, in the kernel's body. */
 struct substitution {
 	const char *from, *to;
@@ -54,13 +44,6 @@ static const struct substitution in_body[] = {
 	{ KERNEL_ID_TEXT, "%__gt_id" },
 	{ "mov.b64 %__gt_q, __gt_launch;",
 	  "mov.b64 %__gt_q, __gt_launch;\n\tadd.s64 %__gt_q, %__gt_q, %__gt_moved;" },
-};
-
-/* At exit values that are the same in the whole warp must not be kept as such. */
-static const struct substitution in_body_at_exit[] = {
-	/* The election of one thread in a group; probes' own are another matter. */
-	{ "activemask.b32 %__gt_t;",
-	  "activemask.b32 %__gt_t;\n\tadd.u32 %__gt_t, %__gt_t, %__gt_z;" },
 };
 
 /* Past what was replaced at `at`; NULL: nothing. */
@@ -114,31 +97,45 @@ static void add_operand(struct ptx_text *out, const struct operands *operands, u
 	gt_text_add(out, operands->at[index], operands->length[index]);
 }
 
-static bool operand_begins(const struct operands *operands, unsigned index, const char *text)
+/* A special register that is the same in the whole block; -1: it is none. */
+static int value_of(const struct operands *operands)
 {
-	return index < operands->count && operands->length[index] >= strlen(text) &&
-	       !strncmp(operands->at[index], text, strlen(text));
+	static const struct {
+		const char *name;
+		int value;
+	} specials[] = {
+		{ "%ntid.", GT_VALUE_BLOCK_SIZE }, { "%nctaid.", GT_VALUE_GRID_SIZE }, { "%ctaid.", GT_VALUE_BLOCK },
+	};
+
+	for (unsigned i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
+		size_t length = strlen(specials[i].name);
+		char axis;
+
+		if (operands->count != 2 || operands->length[1] <= length ||
+		    strncmp(operands->at[1], specials[i].name, length))
+			continue;
+		axis = operands->at[1][length];
+		return axis >= 'x' && axis <= 'z' ? specials[i].value + axis - 'x' : -1;
+	}
+	return -1;
 }
 
-/* A special register that is the same in the whole block. */
-static bool is_uniform_special(const struct operands *operands)
+/* See stub.h.  In the kernel's body there is a register that is different in every thread. */
+static void write_load(struct ptx_text *out, const struct operands *operands, int value, bool body)
 {
-	return operands->count == 2 &&
-	       (operand_begins(operands, 1, "%ctaid.") || operand_begins(operands, 1, "%nctaid.") ||
-		operand_begins(operands, 1, "%ntid."));
+	if (!body)
+		gt_text_puts(out, "{ .reg .b32 %__gt_m; mov.u32 %__gt_m, %lanemask_eq; ");
+	gt_text_puts(out, "ld.const.u32 ");
+	add_operand(out, operands, 0);
+	gt_text_printf(out, ", [%%__gt_m+%u];%s", GT_VALUE_FIRST + GT_VALUE_STEP * (unsigned)value, body ? "" : " }");
 }
 
-static void write_uniform_special(struct ptx_text *out, const struct operands *operands)
+/* The instrumenter's election of one thread in a group asks who is there. */
+static bool is_election(const struct operands *operands)
 {
-	gt_text_puts(out, "{ .reg .b32 %__gt_z, %__gt_y;\n" ZERO_INTO("%__gt_z", "%__gt_y") "\tmov.u32 ");
-	add_operand(out, operands, 0);
-	gt_text_puts(out, ", ");
-	add_operand(out, operands, 1);
-	gt_text_puts(out, ";\n\tadd.u32 ");
-	add_operand(out, operands, 0);
-	gt_text_puts(out, ", ");
-	add_operand(out, operands, 0);
-	gt_text_puts(out, ", %__gt_z; }");
+	static const char name[] = "%__gt_t";
+
+	return operands->length[0] == strlen(name) && !strncmp(operands->at[0], name, strlen(name));
 }
 
 /* The length of the opcode when it is `opcode`, whole. */
@@ -149,9 +146,19 @@ static size_t opcode_is(const char *text, const char *opcode)
 	return !strncmp(text, opcode, length) && strchr(" \t", text[length]) ? length : 0;
 }
 
-/* Writes the statement at `text` in another form; its end, or NULL when it stays as it is. */
-static const char *rewrite_statement(struct ptx_text *out, const char *text, const char *limit)
+static void write_move(struct ptx_text *out, const struct operands *operands, const char *from, size_t length)
 {
+	gt_text_puts(out, "mov.b32 ");
+	add_operand(out, operands, 0);
+	gt_text_puts(out, ", ");
+	gt_text_add(out, from, length);
+	gt_text_puts(out, ";");
+}
+
+/* Writes the statement at `text` in another form; its end, or NULL when it stays as it is. */
+static const char *rewrite_statement(struct ptx_text *out, const char *text, const char *limit, bool body)
+{
+	static const char alone[] = "%lanemask_eq";
 	const char *end = memchr(text, ';', (size_t)(limit - text));
 	struct operands operands;
 	size_t length;
@@ -160,30 +167,24 @@ static const char *rewrite_statement(struct ptx_text *out, const char *text, con
 		return NULL;
 	if ((length = opcode_is(text, "activemask.b32"))) {
 		operands = split(text + length, end);
-		gt_text_puts(out, "mov.u32 ");
-		add_operand(out, &operands, 0);
-		gt_text_puts(out, ", %lanemask_eq;");
-		return end + 1;
-	}
-	if ((length = opcode_is(text, "shfl.sync.idx.b32"))) {
+		if (body && is_election(&operands))
+			write_load(out, &operands, GT_VALUE_TOGETHER, body);
+		else
+			write_move(out, &operands, alone, strlen(alone));
+	} else if ((length = opcode_is(text, "shfl.sync.idx.b32"))) {
 		operands = split(text + length, end);
 		if (operands.count < 3 || memchr(operands.at[0], '|', operands.length[0]))
 			return NULL;
-		gt_text_puts(out, "mov.b32 ");
-		add_operand(out, &operands, 0);
-		gt_text_puts(out, ", ");
-		add_operand(out, &operands, 1);
-		gt_text_puts(out, ";");
-		return end + 1;
-	}
-	if ((length = opcode_is(text, "mov.u32"))) {
+		write_move(out, &operands, operands.at[1], operands.length[1]);
+	} else if ((length = opcode_is(text, "mov.u32"))) {
 		operands = split(text + length, end);
-		if (!is_uniform_special(&operands))
+		if (value_of(&operands) < 0)
 			return NULL;
-		write_uniform_special(out, &operands);
-		return end + 1;
+		write_load(out, &operands, value_of(&operands), body);
+	} else {
+		return NULL;
 	}
-	return NULL;
+	return end + 1;
 }
 
 /* Functions, or the kernel's body. */
@@ -194,11 +195,8 @@ static void write_part(struct ptx_text *out, const char *text, const char *end, 
 
 	while (text < end) {
 		past = body ? substitute(out, in_body, sizeof(in_body) / sizeof(in_body[0]), text) : NULL;
-		if (!past && body && exit)
-			past = substitute(out, in_body_at_exit,
-					  sizeof(in_body_at_exit) / sizeof(in_body_at_exit[0]), text);
 		if (!past && fresh && exit)
-			past = rewrite_statement(out, text, end);
+			past = rewrite_statement(out, text, end, body);
 		if (past) {
 			text = past;
 			fresh = true;
@@ -221,8 +219,6 @@ static int rewrite(const char *text, bool exit, char **ret_text, char *why)
 	write_part(&out, text, kernel, false, exit);
 	gt_text_add(&out, kernel, (size_t)(body + 1 - kernel));
 	gt_text_puts(&out, preamble);
-	if (exit)
-		gt_text_puts(&out, preamble_exit);
 	write_part(&out, body + 1, body + strlen(body), true, exit);
 	if (out.failed) {
 		gt_text_free(&out);

@@ -272,6 +272,8 @@ static int read_stub(struct gt_graft_stub *stub, const struct gt_elf *elf, const
 	if (stub->registers < 3 || stub->registers > 255)
 		return gt_graft_fail(why, "the probes' machine code does not say how many registers it takes");
 	r = copy_words(stub, elf, kernel->text, why);
+	if (!r && stub->point == GT_POINT_EXIT && (text = gt_stub_fill_values(stub)))
+		return gt_graft_fail(why, "%s", text);
 	if (!r)
 		r = check_words(stub, why);
 	if (!r && stub->point == GT_POINT_EXIT && gt_stub_make_divergent(stub, &text) < 0)

@@ -26,6 +26,25 @@ static inline uint32_t gt_hidden_number(uint32_t hidden_offset, uint32_t moved)
 	return moved << 16 | (hidden_offset + moved);
 }
 
+/*
+ * Compilers keep values that a whole block has in common in uniform registers,
+ * which a warp has only once and the kernel may still need.  So the text of exit
+ * stubs reads them from places in a constant bank that no stub has, at addresses
+ * that compilers take for different in every thread.  Such a load goes to the
+ * thread's own register and takes its time, and what takes its place does too.
+ */
+#define GT_VALUE_BANK 3u
+#define GT_VALUE_FIRST 4096u
+#define GT_VALUE_STEP 64u	/* so far apart that no two loads are made one */
+
+enum gt_value {
+	GT_VALUE_BLOCK_SIZE = 0,	/* x, y, z */
+	GT_VALUE_GRID_SIZE = 3,		/* x, y, z */
+	GT_VALUE_BLOCK = 6,		/* its index: x, y, z */
+	GT_VALUE_TOGETHER = 9,		/* mask of the threads of the warp that are here together */
+	GT_VALUES,
+};
+
 /* Lists of code offsets that .nv.info.KERNEL has; the stub's are added to the kernel's. */
 enum gt_list { GT_LIST_S2RCTAID, GT_LIST_LD_CACHEMOD, GT_LIST_ATOM_SYS, GT_LIST_COOP, GT_LIST_WARP_WIDE, GT_LISTS };
 extern const uint8_t gt_list_attribute[GT_LISTS];
@@ -52,6 +71,9 @@ struct gt_graft_stub {
 	bool uniform[GT_UR_COUNT / 2];
 	unsigned uniform_pairs;
 };
+
+/* Puts in place of those loads what they stand for.  NULL, or why not. */
+const char *gt_stub_fill_values(struct gt_graft_stub *stub);
 
 /* For stubs that run while other threads of the warp are elsewhere; *ret_why when they may not. */
 int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why);
