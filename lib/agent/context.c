@@ -172,33 +172,60 @@ struct gt_context *gt_context_current(void)
 
 /* ---- launch slots ---- */
 
-#define KEPT UINT64_MAX
-#define SLOT_TRIES 32
+#define KEPT (1ull << 63)	/* beside the owner's number; ids of launches have 48 bits */
 
 static bool is_free(const struct gt_context *context, uint32_t slot, uint64_t owner)
 {
 	/* Pairs with the GPU's fence before it says that the launch has ended. */
-	return !owner || (owner != KEPT &&
+	return !owner || (!(owner & KEPT) &&
 			  __atomic_load_n(&area_of(context)->slot_done[slot], __ATOMIC_ACQUIRE) == owner);
 }
 
-uint32_t gt_context_take_slot(struct gt_context *context, uint64_t id, bool keep)
+/* The next free one becomes `owner`'s, with the slot's number in its low bits unless it is kept. */
+static uint32_t take_slot(struct gt_context *context, uint64_t owner)
 {
-	for (int i = 0; i < SLOT_TRIES; i++) {
+	for (unsigned i = 0; i < GT_LAUNCH_SLOTS; i++) {
 		uint32_t slot = atomic_fetch_add_explicit(&context->next_slot, 1, memory_order_relaxed) %
 				GT_LAUNCH_SLOTS;
-		uint64_t owner = atomic_load_explicit(&context->slot_owner[slot], memory_order_relaxed);
+		uint64_t before = atomic_load_explicit(&context->slot_owner[slot], memory_order_relaxed);
 
-		if (slot && is_free(context, slot, owner) &&
-		    atomic_compare_exchange_strong(&context->slot_owner[slot], &owner, keep ? KEPT : id | slot))
+		if (slot && is_free(context, slot, before) &&
+		    atomic_compare_exchange_strong(&context->slot_owner[slot], &before,
+						   owner & KEPT ? owner : owner | slot))
 			return slot;
 	}
 	return 0;
 }
 
-void gt_context_return_slot(struct gt_context *context, uint32_t slot)
+uint32_t gt_context_take_slot(struct gt_context *context, uint64_t id)
 {
-	atomic_store(&context->slot_owner[slot], 0);
+	return take_slot(context, id);
+}
+
+uint32_t gt_context_keep_slot(struct gt_context *context, uint64_t owner)
+{
+	return take_slot(context, owner | KEPT);
+}
+
+void gt_context_return_slot(struct gt_context *context, uint64_t id)
+{
+	atomic_compare_exchange_strong(&context->slot_owner[id & (GT_LAUNCH_SLOTS - 1)], &id, 0);
+}
+
+/* Not any more if the context is another by now. */
+void gt_context_give_back_slot(struct gt_context *context, uint32_t slot, uint64_t owner)
+{
+	owner |= KEPT;
+	atomic_compare_exchange_strong(&context->slot_owner[slot], &owner, 0);
+}
+
+struct gt_context *gt_context_with_arena(CUdeviceptr dev)
+{
+	for (unsigned i = 0; i < context_count && i < gt_session.contexts; i++) {
+		if (contexts[i].usable && contexts[i].dev == dev)
+			return &contexts[i];
+	}
+	return NULL;
 }
 
 /* Under the lock, with the context current. */

@@ -25,14 +25,17 @@ struct gt_context {
 	_Atomic uint32_t next_slot;
 };
 
-/*
- * A launch slot that no other launch uses, 0 if none is found quickly; `id` is the
- * launch's id without its slot.  keep: it is never taken back, for a graph node.
- */
-uint32_t gt_context_take_slot(struct gt_context *context, uint64_t id, bool keep);
-/* The launch did not happen after all. */
-void gt_context_return_slot(struct gt_context *context, uint32_t slot);
+/* A launch slot for the launch with this id, in which it is still missing; 0 if there is none. */
+uint32_t gt_context_take_slot(struct gt_context *context, uint64_t id);
+/* The launch, whose id has its slot now, did not happen after all. */
+void gt_context_return_slot(struct gt_context *context, uint64_t id);
 
+/* One that is kept until it is given back: for an executable graph, each with a number of its own, from 1. */
+uint32_t gt_context_keep_slot(struct gt_context *context, uint64_t owner);
+void gt_context_give_back_slot(struct gt_context *context, uint32_t slot, uint64_t owner);
+
+/* The one whose device arena is there; NULL: none. */
+struct gt_context *gt_context_with_arena(CUdeviceptr dev);
 
 /*
  * The calling thread's current context, set up on first sight.  NULL: none is

@@ -10,6 +10,7 @@
 #include "lib/agent/agent.h"
 #include "lib/agent/context.h"
 #include "lib/agent/hook/hooks.h"
+#include "lib/agent/launch/exec.h"
 #include "lib/agent/module.h"
 
 /* Is there a reason to look at images at all? */
@@ -298,6 +299,12 @@ const struct gt_hook gt_load_hooks[] = {
 
 /* ---- ends of contexts ---- */
 
+static void forget_context(CUcontext context)
+{
+	gt_execs_context_gone(context);
+	gt_context_forget(context);
+}
+
 static CUresult hook_cuCtxDestroy_v2(CUcontext context)
 {
 	bool own = gt_enter();
@@ -307,7 +314,7 @@ static CUresult hook_cuCtxDestroy_v2(CUcontext context)
 	CUresult result = gt_cu.cuCtxDestroy_v2(context);
 
 	if (own && !result)
-		gt_context_forget(context);
+		forget_context(context);
 	gt_leave();
 	return result;
 }
@@ -341,7 +348,7 @@ static CUresult end_primary(CUresult (*driver)(CUdevice), CUdevice device)
 	}
 	result = driver(device);
 	if (context && !gt_cu.cuDevicePrimaryCtxGetState(device, &flags, &in_use) && !in_use)
-		gt_context_forget(context);
+		forget_context(context);
 	gt_leave();
 	return result;
 }

@@ -57,9 +57,10 @@ static void take_launch(struct gputrace_reader *reader, struct gt_process *proce
 	if (size != sizeof(record))
 		return;
 	memcpy(&record, payload, sizeof(record));
-	gt_launches_add(process->launches, &record);
 	process->started += !record.result && !(record.flags & GT_LAUNCH_CAPTURED) &&
 			    record.launch & (GT_LAUNCH_SLOTS - 1);
+	record.launch = GT_LAUNCH_OF(record.launch);
+	gt_launches_add(process->launches, &record);
 	kernel = gt_process_kernel(process, record.kernel);
 	if (kernel && !record.result)
 		kernel->launches++;

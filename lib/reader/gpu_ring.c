@@ -29,7 +29,7 @@ static void take_kernel(struct gputrace_reader *reader, struct gt_process *proce
 	memcpy(&record, reader->payload, sizeof(record));
 	queued = gt_queued_new(GPUTRACE_EVENT_KERNEL, process, 0);
 	if (queued) {
-		queued->event.launch_id = record.launch;
+		queued->event.launch_id = GT_LAUNCH_OF(record.launch);
 		queued->event.kernel_id = record.kernel;
 		queued->event.context = context;
 		queued->event.gpu_start = record.start;
@@ -55,7 +55,7 @@ static void take_print(struct gputrace_reader *reader, struct gt_process *proces
 		gt_print(queued->bytes, 1024, (const char *)reader->payload + sizeof(record),
 			 record.fmt_size, record.args, GT_PRINTK_ARGS);
 		queued->event.text = queued->bytes;
-		queued->event.launch_id = record.launch;
+		queued->event.launch_id = GT_LAUNCH_OF(record.launch);
 		queued->event.context = context;
 		queued->event.gpu_start = queued->event.gpu_end = record.time;
 		place(&queued->event, &process->contexts[context], record.time);

@@ -30,7 +30,7 @@ struct gt_launches {
 	struct thread *threads[THREADS];
 };
 
-/* Ids count in their upper bits; the low ones are the launch's slot on the GPU. */
+/* Ids count in their upper bits, see GT_LAUNCH_OF(). */
 static uint32_t recent_place(uint64_t id)
 {
 	return (uint32_t)(id >> GT_SLOT_BITS) & (RECENT - 1);

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define GT_WIRE_VERSION 5u
+#define GT_WIRE_VERSION 6u
 #define GT_WIRE_MAGIC 0x6563617274757067ull	/* "gputrace" */
 
 /*
@@ -30,6 +30,8 @@ struct gt_launch_param {
 #define GT_SLOT_BITS 12		/* of the id: its launch slot, see below */
 #define GT_LAUNCH_SLOTS (1u << GT_SLOT_BITS)
 #define GT_LAUNCH_ID_MASK ((1ull << GT_LAUNCH_ID_BITS) - 1)
+/* The id alone, as programs and users see it: a graph's node runs with the slots of several executables. */
+#define GT_LAUNCH_OF(launch) ((launch) & GT_LAUNCH_ID_MASK & ~(uint64_t)(GT_LAUNCH_SLOTS - 1))
 #define GT_LINKS_MAX 16		/* bits of the switch */
 
 /*
@@ -219,8 +221,8 @@ struct gt_dev_arena {
 /*
  * A launch slot follows one launch while it runs.  The agent gives each launch a
  * slot of its own, the low bits of the launch id, and takes the slot for another
- * when the GPU has written that id into gt_host_arena.slot_done.  A graph's nodes
- * keep theirs.  Slot 0 is none: such a launch is counted as lost.
+ * when the GPU has written that id into gt_host_arena.slot_done.  An executable
+ * graph keeps its own.  Slot 0 is none: such a launch is counted as lost.
  *
  * All threads of a launch are counted as they leave, which must cost them next to
  * nothing: measured on an H200, one address takes an atomic each 0.8 ns, so

@@ -31,11 +31,11 @@ START_TEST(launch_id)
 	struct result r;
 
 	machine_add(machine, "context");
-	/* links 0 and 3 are on; launch 5 */
-	machine_run(machine, "context", 9ull << 48 | 5, 1, 1);
+	/* links 0 and 3 are on; launch 5, in slot 3, which is no part of the id */
+	machine_run(machine, "context", 9ull << 48 | 5ull << GT_SLOT_BITS | 3, 1, 1);
 	read_result(machine->object, 0, &r);
-	ck_assert_uint_eq(r.launch_id, 5);
-	ck_assert_uint_eq(r.helper_launch_id, 5);
+	ck_assert_uint_eq(r.launch_id, 5ull << GT_SLOT_BITS);
+	ck_assert_uint_eq(r.helper_launch_id, 5ull << GT_SLOT_BITS);
 	ck_assert_uint_eq(r.kernel_id, 77);
 	ck_assert_uint_eq(r.low_byte, 77);
 	ck_assert_uint_eq(r.block_dim, 111);
@@ -202,10 +202,10 @@ START_TEST(printing)
 	unsigned i, first = 0, second = 0;
 
 	machine_add(machine, "print");
-	machine_run(machine, "print", 3, 1, 8);
+	machine_run(machine, "print", 3ull << GT_SLOT_BITS, 1, 8);
 	for (i = 0; take_record(&ring, &header, &record); i++) {
 		ck_assert_uint_eq(header.type, GT_REC_PRINTK);
-		ck_assert_uint_eq(record.printk.launch, 3);
+		ck_assert_uint_eq(record.printk.launch, 3ull << GT_SLOT_BITS);
 		ck_assert_uint_gt(record.printk.time, 0);
 		if (!strcmp(record.fmt, "thread %u of %u")) {
 			ck_assert_uint_eq(record.printk.fmt_size, 16);

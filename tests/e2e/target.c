@@ -21,7 +21,6 @@
  *	target poor		as vecadd 4, with no more than one descriptor to spare
  *	target clone		a child made behind the C library's back returns from main, then the parent
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -35,13 +34,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/wire/cuda_functions.h"
-
-static struct {
-#define X(name, since, params) CUresult (*name) params;
-	GT_CUDA_FUNCTIONS(X)
-#undef X
-} cu;
+#include "program.h"
 
 static const char ptx[] =
 	".version 6.3\n.target sm_75\n.address_size 64\n"
@@ -81,28 +74,6 @@ static const char ptx[] =
 	".visible .entry bump\n{\n"
 	"	.reg .b32 %r<3>; .reg .b64 %rd<2>;\n"
 	"	mov.u64 %rd1, counter; atom.global.add.u32 %r1, [%rd1], 1; ret;\n}\n";
-
-static void check(CUresult result, const char *what)
-{
-	if (!result)
-		return;
-	fprintf(stderr, "target: %s: CUresult %d\n", what, (int)result);
-	_exit(3);
-}
-#define CHECK(call) check(cu.call, #call)
-
-static void find_driver(void)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-
-	if (!library) {
-		fprintf(stderr, "target: %s\n", dlerror());
-		_exit(4);
-	}
-#define X(name, since, params) cu.name = (__typeof__(cu.name))dlsym(library, #name);
-	GT_CUDA_FUNCTIONS(X)
-#undef X
-}
 
 static CUcontext primary;
 static CUmodule module;

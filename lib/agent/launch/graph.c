@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs built node by node: a kernel node gets its hidden parameter when its
- * parameters are set, and keeps it at every replay.  (Nodes made by capture come
- * through the launch functions.)
+ * Graphs: a kernel node gets its hidden parameter when its parameters are set (nodes
+ * made by capture come through the launch functions), and its launch slot with the
+ * executable graph that is made of it.
  */
 #include <errno.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/hook/hooks.h"
+#include "lib/agent/launch/exec.h"
 #include "lib/agent/launch/launch.h"
 
 /* The function of a node: one of two fields is set in the newer forms. */
@@ -28,13 +29,21 @@ static void begin_node(struct gt_launch *launch, const void *function, const voi
 	gt_launch_captured(launch);
 }
 
+/* The new parameters are for a node of an executable, which has its slot already. */
+static void begin_exec_node(struct gt_launch *launch, const void *function, const void *node_params,
+			    CUgraphExec exec, CUgraphNode node)
+{
+	begin_node(launch, function, node_params);
+	if (launch->kernel && launch->kernel->probed && launch->context && gt_execs_matter())
+		launch->node_slot = gt_exec_slot(exec, node, launch->context);
+}
+
 /*
  * Each hook is the same: when the parameters are for a kernel, call the driver
- * with a copy that has the hidden one.  TYPE is the parameter struct, FUNCTION
- * the kernel it names, CALL the driver's function with `use` in place of the
- * program's struct.
+ * with a copy that has the hidden one.  TYPE is the parameter struct, BEGIN notes
+ * what is set, CALL is the driver's function with `use` in place of the program's struct.
  */
-#define WITH_HIDDEN(TYPE, given, FUNCTION, CALL) \
+#define WITH_HIDDEN(TYPE, given, BEGIN, CALL) \
 	int saved = errno; \
 	struct gt_launch l; \
 	const TYPE *use = given; \
@@ -46,7 +55,7 @@ static void begin_node(struct gt_launch *launch, const void *function, const voi
 		gt_leave(); \
 		return result; \
 	} \
-	begin_node(&l, FUNCTION, given); \
+	BEGIN; \
 	gt_launch_extend(&l, GT_LAUNCH_ROOM(l.kernel)); \
 	copy = *given; \
 	copy.kernelParams = l.params; \
@@ -63,7 +72,7 @@ static void begin_node(struct gt_launch *launch, const void *function, const voi
 static CUresult hook_cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps,
 					  size_t count, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
-	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v1, p, p->func,
+	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v1, p, begin_node(&l, p->func, p),
 		    gt_cu.cuGraphAddKernelNode(node, graph, deps, count, use));
 }
 
@@ -71,39 +80,39 @@ static CUresult hook_cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph,
 					     const CUgraphNode *deps, size_t count,
 					     const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v2, p, node_function(p),
+	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v2, p, begin_node(&l, node_function(p), p),
 		    gt_cu.cuGraphAddKernelNode_v2(node, graph, deps, count, use));
 }
 
 static CUresult hook_cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
-	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v1, p, p->func,
+	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v1, p, begin_node(&l, p->func, p),
 		    gt_cu.cuGraphKernelNodeSetParams(node, use));
 }
 
 static CUresult hook_cuGraphKernelNodeSetParams_v2(CUgraphNode node,
 						   const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v2, p, node_function(p),
+	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v2, p, begin_node(&l, node_function(p), p),
 		    gt_cu.cuGraphKernelNodeSetParams_v2(node, use));
 }
 
 static CUresult hook_cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
 						    const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
-	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v1, p, p->func,
+	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v1, p, begin_exec_node(&l, p->func, p, exec, node),
 		    gt_cu.cuGraphExecKernelNodeSetParams(exec, node, use));
 }
 
 static CUresult hook_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 						       const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v2, p, node_function(p),
+	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v2, p, begin_exec_node(&l, node_function(p), p, exec, node),
 		    gt_cu.cuGraphExecKernelNodeSetParams_v2(exec, node, use));
 }
 
 /* The generic forms take a struct for any kind of node and may write results into it. */
-#define WITH_HIDDEN_GENERIC(given, CALL) \
+#define WITH_HIDDEN_GENERIC(given, BEGIN, CALL) \
 	int saved = errno; \
 	struct gt_launch l; \
 	void **params, **extra; \
@@ -114,7 +123,7 @@ static CUresult hook_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraph
 		gt_leave(); \
 		return result; \
 	} \
-	begin_node(&l, node_function(&given->kernel), &given->kernel); \
+	BEGIN; \
 	gt_launch_extend(&l, GT_LAUNCH_ROOM(l.kernel)); \
 	params = given->kernel.kernelParams; \
 	extra = given->kernel.extra; \
@@ -130,26 +139,73 @@ static CUresult hook_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraph
 	errno = saved; \
 	return result
 
+static CUresult add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t count,
+			 CUgraphNodeParams *p)
+{
+	WITH_HIDDEN_GENERIC(p, begin_node(&l, node_function(&p->kernel), &p->kernel),
+			    gt_cu.cuGraphAddNode(node, graph, deps, count, p));
+}
+
+static CUresult add_node_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps,
+			    const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *p)
+{
+	WITH_HIDDEN_GENERIC(p, begin_node(&l, node_function(&p->kernel), &p->kernel),
+			    gt_cu.cuGraphAddNode_v2(node, graph, deps, edges, count, p));
+}
+
+static CUresult learn_conditional(CUresult result, CUgraphNode *node, const CUgraphNodeParams *p)
+{
+	if (!result && node && p && p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+		if (gt_enter())
+			gt_conditional_made(*node, &p->conditional);
+		gt_leave();
+	}
+	return result;
+}
+
 static CUresult hook_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps,
 				    size_t count, CUgraphNodeParams *p)
 {
-	WITH_HIDDEN_GENERIC(p, gt_cu.cuGraphAddNode(node, graph, deps, count, p));
+	return learn_conditional(add_node(node, graph, deps, count, p), node, p);
 }
 
 static CUresult hook_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps,
 				       const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *p)
 {
-	WITH_HIDDEN_GENERIC(p, gt_cu.cuGraphAddNode_v2(node, graph, deps, edges, count, p));
+	return learn_conditional(add_node_v2(node, graph, deps, edges, count, p), node, p);
 }
 
 static CUresult hook_cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *p)
 {
-	WITH_HIDDEN_GENERIC(p, gt_cu.cuGraphNodeSetParams(node, p));
+	WITH_HIDDEN_GENERIC(p, begin_node(&l, node_function(&p->kernel), &p->kernel),
+			    gt_cu.cuGraphNodeSetParams(node, p));
+}
+
+/* Another child graph for a node of an executable. */
+static void renew_child(CUgraphExec exec, CUgraphNode node, CUgraph child)
+{
+	if (gt_enter() && gt_execs_matter())
+		gt_exec_renew(exec, node, child);
+	gt_leave();
 }
 
 static CUresult hook_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *p)
 {
-	WITH_HIDDEN_GENERIC(p, gt_cu.cuGraphExecNodeSetParams(exec, node, p));
+	if (p && p->type == CU_GRAPH_NODE_TYPE_GRAPH)
+		renew_child(exec, node, p->graph.graph);
+	WITH_HIDDEN_GENERIC(p, begin_exec_node(&l, node_function(&p->kernel), &p->kernel, exec, node),
+			    gt_cu.cuGraphExecNodeSetParams(exec, node, p));
+}
+
+static CUresult hook_cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child)
+{
+	CUresult result;
+
+	renew_child(exec, node, child);
+	gt_enter();
+	result = gt_cu.cuGraphExecChildGraphNodeSetParams(exec, node, child);
+	gt_leave();
+	return result;
 }
 
 const struct gt_hook gt_graph_hooks[] = {
@@ -163,5 +219,6 @@ const struct gt_hook gt_graph_hooks[] = {
 	GT_HOOK(cuGraphAddNode_v2, true),
 	GT_HOOK(cuGraphNodeSetParams, true),
 	GT_HOOK(cuGraphExecNodeSetParams, true),
+	GT_HOOK(cuGraphExecChildGraphNodeSetParams, false),
 	{ 0 },
 };

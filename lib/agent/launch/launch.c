@@ -95,9 +95,10 @@ static void fill_hidden(struct gt_launch *launch)
 	if (!launch->kernel || !launch->kernel->probed || !launch->context)
 		return;
 	on = __atomic_load_n(&gt_session.shm->switches, __ATOMIC_RELAXED);
-	if (on & gt_session.timeline)
-		launch->record.launch |= gt_context_take_slot(launch->context, launch->record.launch,
-							      launch->record.flags & GT_LAUNCH_CAPTURED);
+	if (launch->record.flags & GT_LAUNCH_CAPTURED)
+		launch->record.launch |= launch->node_slot;
+	else if (on & gt_session.timeline)
+		launch->record.launch |= gt_context_take_slot(launch->context, launch->record.launch);
 	launch->record.flags |= GT_LAUNCH_PROBED;
 	launch->hidden.launch = launch->record.launch | on << GT_LAUNCH_ID_BITS;
 	launch->hidden.dev = launch->context->dev;
@@ -132,8 +133,8 @@ void gt_launch_end(struct gt_launch *launch, CUresult result)
 		return;
 	launch->record.leave = gt_now();
 	launch->record.result = (int32_t)result;
-	if (result && launch->record.launch & (GT_LAUNCH_SLOTS - 1))
-		gt_context_return_slot(launch->context, launch->record.launch & (GT_LAUNCH_SLOTS - 1));
+	if (result && launch->context && !(launch->record.flags & GT_LAUNCH_CAPTURED))
+		gt_context_return_slot(launch->context, launch->record.launch);
 	gt_emit(GT_REC_LAUNCH, &launch->record, sizeof(launch->record));
 }
 

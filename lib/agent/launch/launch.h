@@ -17,6 +17,7 @@ struct gt_launch {
 	const struct gt_kernel *kernel;	/* NULL: a kernel we know nothing of */
 	struct gt_context *context;	/* NULL: none that probes could work in */
 	struct gt_launch_param hidden;
+	uint32_t node_slot;	/* for a node of an executable graph; those of patterns have none */
 	struct gt_rec_launch record;
 	/* What to hand to the driver; the program's own unless the kernel is probed. */
 	void **params, **extra;

@@ -42,9 +42,9 @@ EXPORT u32 gt_rt_context_word(u64 launch, u32 kernel, u64 addr, u32 size, u32 sp
 {
 	switch (word) {
 	case 0:
-		return (u32)(launch & GT_LAUNCH_ID_MASK);
+		return (u32)GT_LAUNCH_OF(launch);
 	case 1:
-		return (u32)((launch & GT_LAUNCH_ID_MASK) >> 32);
+		return (u32)(GT_LAUNCH_OF(launch) >> 32);
 	case 2:
 		return kernel;
 	case 3:
@@ -433,7 +433,7 @@ __attribute__((noinline)) s64 gt_rt_printk(u64 ctl, u64 tail, u64 data, u64 ring
 	if (fmt_size > GT_PRINTK_MAX || arg_count > GT_PRINTK_ARGS)
 		return -E2BIG;
 	buffer.record.time = global_timer();
-	buffer.record.launch = launch & GT_LAUNCH_ID_MASK;
+	buffer.record.launch = GT_LAUNCH_OF(launch);
 	for (i = 0; i < GT_PRINTK_ARGS; i++)
 		buffer.record.args[i] = i < arg_count ? args[i] : 0;
 	buffer.record.fmt_size = fmt_size;

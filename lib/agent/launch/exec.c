@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/agent/launch/exec.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/launch/chains.h"
+#include "lib/agent/launch/node.h"
+#include "lib/agent/table.h"
+
+/* A launch slot that the executable owns. */
+struct owned {
+	struct gt_context *context;
+	uint32_t slot;
+	const void *user;	/* the node or the executable whose kernels have it; NULL: spare */
+};
+
+/* A kernel node whose slot is known. */
+struct placed {
+	CUgraphNode node;
+	struct gt_context *context;
+	uint32_t slot;
+};
+
+struct gt_exec {
+	uint64_t owner;		/* of its slots, see gt_context_keep_slot() */
+	struct owned *slots;
+	size_t slot_count, slot_room;
+	struct placed *nodes;	/* by handle; while those that it was made of are in place */
+	size_t node_count, node_room;
+	CUevent end;		/* of its last launch; NULL: never launched */
+	CUcontext end_context;	/* where that event lives */
+	bool unknown_end;	/* it may run and we would not know: the slots never come back */
+	LIST_ENTRY(gt_exec) entry;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gt_table *exec_by_handle;
+static LIST_HEAD(execs, gt_exec) living = LIST_HEAD_INITIALIZER(living);
+static struct execs ending = LIST_HEAD_INITIALIZER(ending);	/* destroyed, perhaps running */
+
+bool gt_execs_matter(void)
+{
+	return atomic_load_explicit(&gt_active, memory_order_relaxed) &&
+	       __atomic_load_n(&gt_session.shm->switches, __ATOMIC_RELAXED) & gt_session.timeline;
+}
+
+/* ---- the slots of one executable ---- */
+
+static void *room_for_one_more(void *array, size_t count, size_t *room, size_t element)
+{
+	size_t more = *room ? 2 * *room : 8;
+	void *grown;
+
+	if (count < *room)
+		return array;
+	grown = realloc(array, more * element);
+	if (grown)
+		*room = more;
+	return grown;
+}
+
+/* The kernels that had its slots get others; user: the executable itself for all of them. */
+static void release_user(struct gt_exec *exec, const void *user)
+{
+	for (size_t i = 0; i < exec->slot_count; i++) {
+		if (exec->slots[i].user == user || user == exec)
+			exec->slots[i].user = NULL;
+	}
+}
+
+/* A spare slot of the executable's, or one more; 0: there is none. */
+static uint32_t draw(struct gt_exec *exec, struct gt_context *context, const void *user)
+{
+	struct owned *slots;
+	uint32_t slot;
+
+	for (size_t i = 0; i < exec->slot_count; i++) {
+		if (exec->slots[i].user || exec->slots[i].context != context)
+			continue;
+		exec->slots[i].user = user;
+		return exec->slots[i].slot;
+	}
+	slots = room_for_one_more(exec->slots, exec->slot_count, &exec->slot_room, sizeof(*slots));
+	if (!slots)
+		return 0;
+	exec->slots = slots;
+	slot = gt_context_keep_slot(context, exec->owner);
+	if (slot)
+		slots[exec->slot_count++] = (struct owned){ context, slot, user };
+	return slot;
+}
+
+static void place(struct gt_exec *exec, const struct gt_node *node, uint32_t slot)
+{
+	struct placed *nodes = room_for_one_more(exec->nodes, exec->node_count, &exec->node_room,
+						 sizeof(*nodes));
+
+	if (!nodes)
+		return;
+	exec->nodes = nodes;
+	nodes[exec->node_count++] = (struct placed){ node->handle, node->context, slot };
+}
+
+static int compare_placed(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t)((const struct placed *)a)->node;
+	uintptr_t y = (uintptr_t)((const struct placed *)b)->node;
+
+	return (x > y) - (x < y);
+}
+
+/* ---- from the nodes of a pattern to slots ---- */
+
+/* Conditional nodes: their bodies, NULL-terminated.  The driver tells of them once, when the node is made. */
+static struct gt_table *bodies_by_node;
+
+void gt_conditional_made(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PARAMS *params)
+{
+	CUgraph *bodies = calloc((size_t)params->size + 1, sizeof(*bodies));
+
+	if (!bodies || !params->phGraph_out) {
+		free(bodies);
+		return;
+	}
+	memcpy(bodies, params->phGraph_out, params->size * sizeof(*bodies));
+	pthread_mutex_lock(&lock);
+	free(gt_table_get(&bodies_by_node, node));	/* of a node that had this handle before */
+	if (gt_table_set(&bodies_by_node, node, bodies))
+		free(bodies);
+	pthread_mutex_unlock(&lock);
+}
+
+static void place_graph(struct gt_exec *exec, CUgraph graph, const void *user);
+
+/* Graphs within a node of a graph. */
+static void place_inner(struct gt_exec *exec, CUgraphNode node, CUgraphNodeType type, const void *user)
+{
+	CUgraph *bodies, child;
+
+	if (type == CU_GRAPH_NODE_TYPE_GRAPH && !gt_cu.cuGraphChildGraphNodeGetGraph(node, &child))
+		place_graph(exec, child, user);
+	if (type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
+		return;
+	for (bodies = gt_table_get(&bodies_by_node, node); bodies && *bodies; bodies++)
+		place_graph(exec, *bodies, user);
+}
+
+static void place_chain(struct gt_exec *exec, const struct gt_chains *chains, size_t first, const void *user)
+{
+	const struct gt_chain_node *link = &chains->nodes[first];
+	struct gt_context *context = NULL;
+	CUgraphNodeType type;
+	struct gt_node node;
+	uint32_t slot = 0;
+
+	for (;; link = &chains->nodes[link->next]) {
+		if (gt_cu.cuGraphNodeGetType(link->node, &type))
+			type = CU_GRAPH_NODE_TYPE_EMPTY;
+		if (type != CU_GRAPH_NODE_TYPE_KERNEL) {
+			place_inner(exec, link->node, type, user);
+		} else if (gt_node_read(link->node, &node)) {
+			if (node.context != context)
+				slot = draw(exec, node.context, user);
+			context = node.context;
+			gt_node_set_slot(&node, slot);
+			place(exec, &node, slot);
+		}
+		if (!link->has_next)
+			return;
+	}
+}
+
+static void place_graph(struct gt_exec *exec, CUgraph graph, const void *user)
+{
+	struct gt_chains chains;
+
+	if (!gt_chains_read(graph, &chains))
+		return;
+	for (size_t i = 0; i < chains.count; i++) {
+		if (!chains.nodes[i].follows)
+			place_chain(exec, &chains, i, user);
+	}
+	gt_chains_free(&chains);
+}
+
+/* ---- lives of executables ---- */
+
+static struct gt_exec *exec_new(void)
+{
+	static uint64_t last_owner;
+	struct gt_exec *exec = calloc(1, sizeof(*exec));
+
+	if (!exec)
+		return NULL;
+	exec->owner = ++last_owner;
+	LIST_INSERT_HEAD(&living, exec, entry);
+	return exec;
+}
+
+static void exec_free(struct gt_exec *exec)
+{
+	LIST_REMOVE(exec, entry);
+	for (size_t i = 0; i < exec->slot_count && !exec->unknown_end; i++)
+		gt_context_give_back_slot(exec->slots[i].context, exec->slots[i].slot, exec->owner);
+	if (exec->end)
+		gt_cu.cuEventDestroy_v2(exec->end);
+	free(exec->slots);
+	free(exec->nodes);
+	free(exec);
+}
+
+/* Free those that have ended since.  Whatever else the driver answers, nothing of them runs any more. */
+static void collect_ended(void)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	struct gt_exec *exec, *next;
+
+	if (LIST_EMPTY(&ending))
+		return;
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+	for (exec = LIST_FIRST(&ending); exec; exec = next) {
+		next = LIST_NEXT(exec, entry);
+		if (gt_cu.cuEventQuery(exec->end) != CUDA_ERROR_NOT_READY)
+			exec_free(exec);
+	}
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+static void exec_end(struct gt_exec *exec)
+{
+	if (exec->end && !exec->unknown_end) {
+		LIST_REMOVE(exec, entry);
+		LIST_INSERT_HEAD(&ending, exec, entry);
+	} else {
+		exec_free(exec);
+	}
+	collect_ended();
+}
+
+struct gt_exec *gt_exec_prepare(CUgraph graph)
+{
+	struct gt_exec *exec;
+
+	pthread_mutex_lock(&lock);
+	collect_ended();
+	exec = exec_new();
+	if (exec) {
+		place_graph(exec, graph, exec);
+		qsort(exec->nodes, exec->node_count, sizeof(*exec->nodes), compare_placed);
+	}
+	pthread_mutex_unlock(&lock);
+	return exec;
+}
+
+/* The handle's executable is no more. */
+static void forget(CUgraphExec handle)
+{
+	struct gt_exec *exec = gt_table_get(&exec_by_handle, handle);
+
+	if (!exec)
+		return;
+	gt_table_set(&exec_by_handle, handle, NULL);
+	exec_end(exec);
+}
+
+void gt_exec_made(struct gt_exec *exec, CUgraphExec handle)
+{
+	if (!exec)
+		return;
+	pthread_mutex_lock(&lock);
+	if (handle) {
+		forget(handle);	/* one whose end was not seen */
+		exec->unknown_end = gt_table_set(&exec_by_handle, handle, exec);
+	}
+	if (!handle || exec->unknown_end)
+		exec_free(exec);
+	pthread_mutex_unlock(&lock);
+}
+
+/* One that was made before there was a timeline comes to be known now. */
+static struct gt_exec *known(CUgraphExec handle)
+{
+	struct gt_exec *exec = gt_table_get(&exec_by_handle, handle);
+
+	if (exec)
+		return exec;
+	exec = exec_new();
+	if (exec && gt_table_set(&exec_by_handle, handle, exec)) {
+		exec_free(exec);
+		return NULL;
+	}
+	return exec;
+}
+
+void gt_exec_renew(CUgraphExec handle, CUgraphNode node, CUgraph graph)
+{
+	struct gt_exec *exec;
+	size_t still;
+
+	pthread_mutex_lock(&lock);
+	exec = known(handle);
+	if (exec) {
+		const void *user = node ? (const void *)node : exec;
+
+		/* How the nodes of another graph fall to those that it was made of is the driver's affair. */
+		still = node ? exec->node_count : 0;
+		release_user(exec, user);
+		place_graph(exec, graph, user);
+		exec->node_count = still;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+uint32_t gt_exec_slot(CUgraphExec handle, CUgraphNode node, struct gt_context *context)
+{
+	struct placed key = { .node = node }, *placed;
+	struct gt_exec *exec;
+	uint32_t slot = 0;
+
+	pthread_mutex_lock(&lock);
+	exec = known(handle);
+	if (exec) {
+		placed = exec->node_count ? bsearch(&key, exec->nodes, exec->node_count, sizeof(key),
+						    compare_placed) : NULL;
+		if (placed && placed->context == context) {
+			slot = placed->slot;
+		} else {
+			release_user(exec, node);
+			slot = draw(exec, context, node);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return slot;
+}
+
+void gt_exec_runs_unseen(struct gt_exec *exec)
+{
+	if (exec)
+		exec->unknown_end = true;
+}
+
+/* The event must live in the stream's context, which need not be the current one. */
+static bool make_event(struct gt_exec *exec, CUstream stream)
+{
+	CUcontext popped;
+	bool made;
+
+	if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD ||
+	    gt_cu.cuStreamGetCtx(stream, &exec->end_context))
+		gt_cu.cuCtxGetCurrent(&exec->end_context);
+	if (gt_cu.cuCtxPushCurrent_v2(exec->end_context))
+		return false;
+	made = !gt_cu.cuEventCreate(&exec->end, CU_EVENT_DISABLE_TIMING);
+	gt_cu.cuCtxPopCurrent_v2(&popped);
+	return made;
+}
+
+void gt_exec_launched(CUgraphExec handle, CUstream stream)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	struct gt_exec *exec = gt_table_get(&exec_by_handle, handle);
+
+	if (!exec || !exec->slot_count || exec->unknown_end)
+		return;
+	/* Into a capture it goes as a copy, which gets slots when an executable is made of that. */
+	if (stream && stream != CU_STREAM_LEGACY &&
+	    (gt_cu.cuStreamIsCapturing(stream, &status) || status != CU_STREAM_CAPTURE_STATUS_NONE))
+		return;
+	if ((!exec->end && !make_event(exec, stream)) || gt_cu.cuEventRecord(exec->end, stream))
+		exec->unknown_end = true;
+}
+
+void gt_exec_destroyed(CUgraphExec handle)
+{
+	pthread_mutex_lock(&lock);
+	forget(handle);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Its events went with it. */
+static void forget_events(struct execs *list, CUcontext context)
+{
+	struct gt_exec *exec, *next;
+
+	for (exec = LIST_FIRST(list); exec; exec = next) {
+		next = LIST_NEXT(exec, entry);
+		if (!exec->end || exec->end_context != context)
+			continue;
+		exec->end = NULL;
+		if (list == &ending)
+			exec_free(exec);
+	}
+}
+
+void gt_execs_context_gone(CUcontext context)
+{
+	pthread_mutex_lock(&lock);
+	forget_events(&living, context);
+	forget_events(&ending, context);
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels in graphs are counted exactly, however often graphs are made, set anew,
+ * copied and destroyed.  With GPUTRACE_TEST_DEVICE=gpu the same on a GPU.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+static bool real_device;
+static struct run run, plain;
+
+static void teardown(void)
+{
+	run_free(&run);
+	run_free(&plain);
+}
+
+/* The same output with and without us, `kernels` ends of kernels of `captured` launches, none lost. */
+static void check_run(unsigned captured, unsigned kernels, const char *what, const char *first,
+		      const char *second)
+{
+	struct run_options options = {
+		.timeline = true, .object = "examples/bpf/threads.bpf.o", .real_device = real_device,
+		.gpu_ring_bytes = 16 << 20,
+	};
+	unsigned long threads;
+
+	run_plain(&plain, real_device, what, first, second, NULL);
+	run_target(&run, &options, what, first, second, NULL);
+	ck_assert_str_eq(run.output, plain.output);
+	ck_assert_int_eq(run.status, 0);
+	ck_assert_uint_eq(run.lost, 0);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], captured);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], kernels);
+	ck_assert_str_eq(run.notes, "");
+	ck_assert_int_eq(sscanf(strstr(run.output, "threads"), "threads %lu right", &threads), 1);
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), threads);
+	ck_assert_uint_eq(run_map_value(&run, "left", 0, 0), threads);
+	for (unsigned i = 0; i < kernels && i < RUN_KEPT; i++) {
+		ck_assert_uint_ne(run.kernels[i].launch_id, 0);
+		ck_assert_uint_le(run.kernels[i].time, run.kernels[i].end);
+		ck_assert_uint_ne(run.kernels[i].block[0], 0);	/* known from its launch */
+	}
+}
+
+/* More nodes than there are slots for in one context. */
+START_TEST(long_graph)
+{
+	check_run(5000, 30000, "long", "5000", "6");
+	ck_assert_ptr_nonnull(strstr(run.output, "flat"));
+}
+END_TEST
+
+START_TEST(long_replay)
+{
+	check_run(10, 20000, "long", "10", "2000");
+	ck_assert_ptr_nonnull(strstr(run.output, "flat"));
+}
+END_TEST
+
+/* 3 nodes built, 3 captured, 2 set; 12 kernels. */
+START_TEST(graphs_come_and_go)
+{
+	check_run(2000 * 8, 2000 * 12, "churn", "2000", NULL);
+	ck_assert_ptr_nonnull(strstr(run.output, "flat"));
+}
+END_TEST
+
+START_TEST(nodes_side_by_side)
+{
+	check_run(500, 2 * 500 * 20, "wide", "500", "20");
+}
+END_TEST
+
+START_TEST(executables_of_one_graph)
+{
+	check_run(4, 2 * 1500 * 4, "many", "1500", NULL);
+}
+END_TEST
+
+START_TEST(child_graphs_and_clones)
+{
+	check_run(4, 300 * 12, "nested", "300", NULL);
+}
+END_TEST
+
+/* More than there are slots, and never the time to see one end. */
+START_TEST(destroyed_while_running)
+{
+	check_run(4500, 4500, "early", "4500", NULL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("graphs");
+	TCase *tcase = tcase_create("graphs");
+	const char *device = getenv("GPUTRACE_TEST_DEVICE");
+	SRunner *runner;
+	int failed;
+
+	real_device = device && !strcmp(device, "gpu");
+	tcase_set_timeout(tcase, 120);
+	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_test(tcase, long_graph);
+	tcase_add_test(tcase, long_replay);
+	tcase_add_test(tcase, graphs_come_and_go);
+	tcase_add_test(tcase, nodes_side_by_side);
+	tcase_add_test(tcase, executables_of_one_graph);
+	tcase_add_test(tcase, child_graphs_and_clones);
+	tcase_add_test(tcase, destroyed_while_running);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
