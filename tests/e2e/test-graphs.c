@@ -25,7 +25,7 @@ static void check_run(unsigned captured, unsigned kernels, const char *what, con
 {
 	struct run_options options = {
 		.timeline = true, .object = "examples/bpf/threads.bpf.o", .real_device = real_device,
-		.gpu_ring_bytes = 16 << 20,
+		.gpu_ring_bytes = 64 << 20, .agent_ring_bytes = 16 << 20,
 	};
 	unsigned long threads;
 
@@ -57,7 +57,10 @@ END_TEST
 
 START_TEST(long_replay)
 {
-	check_run(10, 20000, "long", "10", "2000");
+	if (real_device)
+		check_run(1000, 30000000, "long", "1000", "30000");
+	else
+		check_run(10, 20000, "long", "10", "2000");
 	ck_assert_ptr_nonnull(strstr(run.output, "flat"));
 }
 END_TEST
@@ -65,7 +68,10 @@ END_TEST
 /* 3 nodes built, 3 captured, 2 set; 12 kernels. */
 START_TEST(graphs_come_and_go)
 {
-	check_run(2000 * 8, 2000 * 12, "churn", "2000", NULL);
+	if (real_device)
+		check_run(50000 * 8, 50000 * 12, "churn", "50000", NULL);
+	else
+		check_run(2000 * 8, 2000 * 12, "churn", "2000", NULL);
 	ck_assert_ptr_nonnull(strstr(run.output, "flat"));
 }
 END_TEST
