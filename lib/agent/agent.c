@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way in: the driver calls InitializeInjection() from cuInit. */
+/* The ways in: the driver calls InitializeInjection() from cuInit; a running process is made to call gputrace_agent_attach(). */
 #include "lib/agent/agent.h"
 
 #include <dlfcn.h>
@@ -9,27 +9,34 @@
 #include <unistd.h>
 
 #include "lib/agent/hook/hooks.h"
+#include "lib/agent/module.h"
 #include "lib/agent/service.h"
 
 struct gt_driver gt_cu;
 
-static bool find_driver(void)
+/* load: also if the program has not done so yet. */
+static bool find_driver(bool load)
 {
-	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	static bool found;
+	void *library;
 
+	if (found)
+		return true;	/* its functions may be hooked, and then are ours */
+	library = dlopen("libcuda.so.1", load ? RTLD_NOW : RTLD_NOW | RTLD_NOLOAD);
 	if (!library)
 		return false;
 #define X(name, since, params) gt_cu.name = (__typeof__(gt_cu.name))dlsym(library, #name);
 	GT_CUDA_FUNCTIONS(X)
 #undef X
 	/* Without these nothing of ours works; every driver since CUDA 11 has them. */
-	return gt_cu.cuCtxGetCurrent && gt_cu.cuCtxGetDevice && gt_cu.cuDeviceGetAttribute &&
+	found = gt_cu.cuCtxGetCurrent && gt_cu.cuCtxGetDevice && gt_cu.cuDeviceGetAttribute &&
 	       gt_cu.cuLinkCreate_v2 && gt_cu.cuLinkAddData_v2 && gt_cu.cuLinkComplete &&
 	       gt_cu.cuMemAlloc_v2 && gt_cu.cuMemHostRegister_v2 && gt_cu.cuStreamCreate &&
 	       gt_cu.cuMemcpyDtoHAsync_v2 && gt_cu.cuMemcpyHtoDAsync_v2 && gt_cu.cuMemsetD8Async &&
 	       gt_cu.cuThreadExchangeStreamCaptureMode && gt_cu.cuLaunchKernel &&
 	       gt_cu.cuDevicePrimaryCtxGetState && gt_cu.cuDevicePrimaryCtxRelease_v2 &&
 	       gt_cu.cuStreamIsCapturing && gt_cu.cuMemHostGetDevicePointer_v2;
+	return found;
 }
 
 /* Whoever asked to be loaded here before us still is. */
@@ -49,10 +56,12 @@ static void chain(void)
 		initialize();
 }
 
+static int first_pid;
+
 static void at_exit(void)
 {
 	/* Not in a child that was made past in_child(): the thread is not there. */
-	if (!atomic_load(&gt_active) || getpid() != gt_session.pid)
+	if (atomic_load(&gt_forked) || getpid() != first_pid)
 		return;
 	gt_depth++;
 	gt_service_stop();
@@ -69,27 +78,45 @@ static void in_child(void)
 		close(gt_session.socket);
 }
 
-static void start(void)
+static void watch_the_process(void)
+{
+	if (first_pid)
+		return;
+	first_pid = getpid();
+	atexit(at_exit);
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+/* busy: the program is running.  A negative number: nothing may be probed, since a launch could miss the hidden parameter. */
+static int begin(bool busy)
 {
 	int hooks;
 
-	if (!find_driver() || !gt_session_open())
-		return;
 	atomic_store(&gt_active, true);
-	hooks = gt_hooks_install();
+	hooks = gt_hooks_install(busy);
 	if (hooks < 0) {
-		/* Nothing may be probed, since a launch could miss the hidden parameter. */
 		gt_session.probe_count = 0;
 		gt_session.flags = 0;
-		hooks = 0;
 	}
 	if (gt_session.shared_refused)
 		gt_note(3, "the operating system's maps that GPU programs use cannot be mapped here (errno %d): this process runs without probes",
 			gt_session.shared_refused);
-	gt_hooks_bypass_others();
-	gt_session_send(GT_MSG_READY, (uint64_t)hooks);
-	atexit(at_exit);
-	pthread_atfork(NULL, NULL, in_child);
+	gt_modules_announce();
+	gt_session_send(GT_MSG_READY, (uint64_t)(hooks < 0 ? 0 : hooks));
+	watch_the_process();
+	return hooks;
+}
+
+static void start(void)
+{
+	int fd = find_driver(false) ? gt_session_connect() : -1;
+
+	if (fd < 0)
+		return;
+	if (gt_session_open(fd))
+		begin(false);
+	else
+		close(fd);
 }
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
@@ -102,9 +129,49 @@ int InitializeInjection(void)
 	if (!atomic_flag_test_and_set(&once)) {
 		gt_depth++;
 		chain();
-		start();
+		if (!first_pid)
+			start();
 		gt_depth--;
 	}
 	errno = saved;
 	return 1;
+}
+
+static int attach(int fd)
+{
+	if (atomic_load(&gt_forked))
+		return -ECHILD;
+	if (!gt_service_make_room())
+		return -EBUSY;
+	if (!find_driver(true))
+		return -ENOENT;
+	if (!gt_session_open(fd))
+		return -EPROTO;
+	begin(true);
+	gt_service_start();
+	return 0;
+}
+
+__attribute__((visibility("default"))) int gputrace_agent_attach(int fd);
+
+/*
+ * The way into a running process: called in a thread of its own with a socket to
+ * the controller, which is ours from now on.  0 or -errno: -EBUSY: there is another
+ * controller; -ECHILD: a child forked from a traced process; -ENOENT: no driver here;
+ * -EPROTO: the controller's orders make no sense.
+ */
+int gputrace_agent_attach(int fd)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int saved = errno, r;
+
+	pthread_mutex_lock(&lock);
+	gt_depth++;
+	r = attach(fd);
+	gt_depth--;
+	pthread_mutex_unlock(&lock);
+	if (r)
+		close(fd);
+	errno = saved;
+	return r;
 }

@@ -28,7 +28,7 @@ struct gt_driver {
  */
 extern struct gt_driver gt_cu;
 
-/* Everything the controller told us; constant once the agent is active. */
+/* Everything the controller told us; constant while the agent is active. */
 struct gt_session {
 	struct gt_shm *shm;		/* shared, hostile; sizes below are the checked ones */
 	uint8_t *base;
@@ -37,6 +37,9 @@ struct gt_session {
 	uint64_t agent_ring, agent_ring_size;
 	uint64_t dev_template, dev_size, slots;
 	uint64_t areas, area_size, host_size, snapshot;
+	const struct gt_config *config;	/* mapped; what follows points into it */
+	uint64_t config_size;
+	uint64_t config_hash;		/* of what goes into kernels */
 	const char *text;		/* PTX of all probes */
 	struct gt_probe probes[GT_PROBES_MAX];
 	unsigned probe_count;
@@ -51,13 +54,17 @@ struct gt_session {
 };
 extern struct gt_session gt_session;
 
-/* Cleared for ever when the controller goes away or in a forked child. */
+/* From a controller's coming to its going; never in a forked child. */
 extern atomic_bool gt_active;
 /* Set in a forked child of a process that has the agent. */
 extern atomic_bool gt_forked;
 
-/* Connect, learn the session.  False: there is none, stay inert. */
-bool gt_session_open(void);
+/* Connect to the controller that the environment names; -1: there is none. */
+int gt_session_connect(void);
+/* Learn the session over this socket, which becomes ours if that works.  False: there is none, stay inert. */
+bool gt_session_open(int fd);
+/* Give back everything; nobody may use it any more.  keep: but for the memory that the GPU writes. */
+void gt_session_close(bool keep);
 /* Is gt_session.socket still our socket? */
 bool gt_session_is_open(void);
 bool gt_session_send(enum gt_message_type type, uint64_t value);

@@ -296,8 +296,8 @@ static int renew_kernel(void *data, const struct gt_cubin_kernel *code)
 	return 0;
 }
 
-static void report(const struct gt_graft_build *build, const struct gt_module *module,
-		   const struct gt_kernel *kernel, const struct kernel_plan *plan)
+static void report(const struct gt_graft_build *build, struct gt_kernel *kernel,
+		   const struct kernel_plan *plan)
 {
 	struct gt_report report = { .route = GT_ROUTE_GRAFT, .code = &plan->code, .arch = plan->code.arch };
 
@@ -312,7 +312,7 @@ static void report(const struct gt_graft_build *build, const struct gt_module *m
 		report.reason = plan->reason;
 		report.text = plan->why;
 	}
-	gt_report_kernel(module, kernel, &report);
+	gt_report_kernel(kernel, &report);
 }
 
 struct gt_module *gt_graft_build_finish(struct gt_graft_build *build)
@@ -338,7 +338,7 @@ struct gt_module *gt_graft_build_finish(struct gt_graft_build *build)
 		kernel->param_count = plan->param_count;
 		kernel->hidden_offset = plan->hidden_offset;
 		kernel->probed = plan->done;
-		report(build, module, kernel, plan);
+		report(build, kernel, plan);
 	}
 	gt_module_sort(module);
 	return module;

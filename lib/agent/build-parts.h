@@ -10,8 +10,9 @@ struct gt_module *gt_module_new(const struct gt_source *source, unsigned room);
 
 /* NULL: out of memory. */
 struct gt_kernel *gt_module_add_kernel(struct gt_module *module, const char *name);
-/* The number that the next one will get. */
+/* The number that the next one will get; and that number, used up. */
 uint32_t gt_next_kernel_id(void);
+uint32_t gt_take_kernel_id(void);
 
 /* What we tell the controller of one kernel. */
 struct gt_report {
@@ -23,8 +24,7 @@ struct gt_report {
 	unsigned arch;
 };
 
-void gt_report_kernel(const struct gt_module *module, const struct gt_kernel *kernel,
-		      const struct gt_report *report);
+void gt_report_kernel(struct gt_kernel *kernel, const struct gt_report *report);
 
 /* Sorts the kernels for the look-up by name. */
 void gt_module_sort(struct gt_module *module);

@@ -14,36 +14,58 @@
 
 static uint32_t next_module = 1, next_kernel = 1;	/* under the module lock */
 
-void gt_report_kernel(const struct gt_module *module, const struct gt_kernel *kernel,
-		      const struct gt_report *report)
+bool gt_kernel_is_probed(const struct gt_kernel *kernel)
 {
+	return kernel && kernel->probed && kernel->module->config == gt_session.config_hash;
+}
+
+void gt_kernel_tell(const struct gt_kernel *kernel)
+{
+	static const char earlier[] = "it carries programs of an earlier controller, and cannot be changed while it is loaded";
+	bool stale = kernel->probed && !gt_kernel_is_probed(kernel);
+	const char *why = stale ? earlier : kernel->why;
 	size_t name_size = strlen(kernel->name) + 1;
-	size_t reason_size = report->text ? strlen(report->text) + 1 : 0;
+	size_t why_size = why ? strlen(why) + 1 : 0;
 	struct gt_rec_function *record;
 
 	if (name_size > 32768)
 		name_size = 32768;
-	record = calloc(1, sizeof(*record) + name_size + reason_size);
+	record = calloc(1, sizeof(*record) + name_size + why_size);
 	if (!record)
 		return;
-	record->kernel = kernel->id;
-	record->module = module->id;
-	record->route = kernel->probed ? report->route : GT_ROUTE_NONE;
-	record->reason = report->reason;
-	record->arch = report->arch;
-	if (report->code) {
-		record->registers = report->code->registers;
-		record->static_shared = report->code->static_shared;
-		record->local_bytes = report->code->local_bytes;
+	*record = kernel->told;
+	if (stale) {
+		record->route = GT_ROUTE_NONE;
+		record->reason = GT_REASON_BEFORE;
+		record->links = 0;
 	}
-	record->links = report->links;
 	record->name_size = (uint32_t)name_size;
-	record->reason_size = (uint32_t)reason_size;
+	record->reason_size = (uint32_t)why_size;
 	memcpy((char *)(record + 1), kernel->name, name_size - 1);
-	if (reason_size)
-		memcpy((char *)(record + 1) + name_size, report->text, reason_size);
-	gt_emit(GT_REC_FUNCTION, record, sizeof(*record) + name_size + reason_size);
+	if (why_size)
+		memcpy((char *)(record + 1) + name_size, why, why_size);
+	gt_emit(GT_REC_FUNCTION, record, sizeof(*record) + name_size + why_size);
 	free(record);
+}
+
+void gt_report_kernel(struct gt_kernel *kernel, const struct gt_report *report)
+{
+	kernel->told = (struct gt_rec_function){
+		.kernel = kernel->id,
+		.module = kernel->module ? kernel->module->id : 0,
+		.route = kernel->probed ? report->route : GT_ROUTE_NONE,
+		.reason = report->reason,
+		.arch = report->arch,
+		.links = report->links,
+	};
+	if (report->code) {
+		kernel->told.registers = report->code->registers;
+		kernel->told.static_shared = report->code->static_shared;
+		kernel->told.local_bytes = report->code->local_bytes;
+	}
+	free(kernel->why);
+	kernel->why = report->text ? strdup(report->text) : NULL;
+	gt_kernel_tell(kernel);
 }
 
 static int compare_kernels(const void *a, const void *b)
@@ -61,6 +83,11 @@ uint32_t gt_next_kernel_id(void)
 	return next_kernel;
 }
 
+uint32_t gt_take_kernel_id(void)
+{
+	return next_kernel++;
+}
+
 struct gt_module *gt_module_new(const struct gt_source *source, unsigned room)
 {
 	struct gt_module *module = calloc(1, sizeof(*module));
@@ -69,6 +96,7 @@ struct gt_module *gt_module_new(const struct gt_source *source, unsigned room)
 		return NULL;
 	memcpy(module->hash, source->hash, sizeof(module->hash));
 	module->arch = source->arch;
+	module->config = gt_session.config_hash;
 	module->id = next_module++;
 	module->kernels = calloc(room + 1, sizeof(*module->kernels));
 	if (!module->kernels) {
@@ -80,8 +108,10 @@ struct gt_module *gt_module_new(const struct gt_source *source, unsigned room)
 
 void gt_build_free(struct gt_module *module)
 {
-	for (unsigned i = 0; i < module->kernel_count; i++)
+	for (unsigned i = 0; i < module->kernel_count; i++) {
 		free(module->kernels[i].name);
+		free(module->kernels[i].why);
+	}
 	free(module->kernels);
 	free(module->replacement);
 	free(module);
@@ -94,7 +124,8 @@ struct gt_kernel *gt_module_add_kernel(struct gt_module *module, const char *nam
 	kernel->name = strdup(name);
 	if (!kernel->name)
 		return NULL;
-	kernel->id = next_kernel++;
+	kernel->module = module;
+	kernel->id = gt_take_kernel_id();
 	module->kernel_count++;
 	return kernel;
 }
@@ -221,7 +252,7 @@ static void report_ptx_kernels(struct gt_module *module, const struct gt_ptx *pt
 			report.reason = GT_REASON_NOT_ASKED;
 			report.text = "no attached program asks for it";
 		}
-		gt_report_kernel(module, kernel, &report);
+		gt_report_kernel(kernel, &report);
 	}
 	free(codes);
 }
@@ -329,6 +360,6 @@ void gt_build_refused(struct gt_module *module, CUresult why)
 		if (!module->kernels[i].probed)
 			continue;
 		module->kernels[i].probed = false;
-		gt_report_kernel(module, &module->kernels[i], &report);
+		gt_report_kernel(&module->kernels[i], &report);
 	}
 }

@@ -29,6 +29,9 @@ void gt_source_close(struct gt_source *source);
 const char *gt_source_ptx(struct gt_source *source);
 const void *gt_source_cubin(struct gt_source *source);
 
+/* A number that other bytes have with no likelihood: they are the program's or the controller's own, so chance is the only enemy. */
+uint64_t gt_hash_bytes(const void *bytes, size_t size);
+
 /*
  * Graft or instrument, compile and check; report every kernel.  Always a module unless
  * memory is short: one without replacement when there is nothing to probe or
@@ -36,6 +39,9 @@ const void *gt_source_cubin(struct gt_source *source);
  */
 struct gt_module *gt_build(struct gt_source *source);
 void gt_build_free(struct gt_module *module);
+
+/* Say again what gt_build() said of a kernel. */
+void gt_kernel_tell(const struct gt_kernel *kernel);
 
 /* The driver would not load the replacement. */
 void gt_build_refused(struct gt_module *module, CUresult why);

@@ -53,25 +53,33 @@ static bool pin(struct gt_context *context, uint64_t from, uint64_t to)
 	return address == context->host + from;
 }
 
+static bool unpin(struct gt_context *context, uint64_t from, uint64_t to)
+{
+	if (from != to)
+		gt_cu.cuMemHostUnregister((uint8_t *)area_of(context) + from);
+	return true;
+}
+
 /* Shared maps are other mappings than what lies between them, so each is pinned by itself. */
-static bool set_up_host_arena(struct gt_context *context)
+static bool for_each_piece(struct gt_context *context,
+			   bool (*fn)(struct gt_context *context, uint64_t from, uint64_t to))
 {
 	uint64_t done = 0;
 
 	for (unsigned i = 0; i < gt_session.shared_count; i++) {
 		const struct gt_config_shared *shared = &gt_session.shared[i];
 
-		if (!pin(context, done, shared->offset) ||
-		    !pin(context, shared->offset, shared->offset + shared->bytes))
+		if (!fn(context, done, shared->offset) ||
+		    !fn(context, shared->offset, shared->offset + shared->bytes))
 			return false;
 		done = shared->offset + shared->bytes;
 	}
-	return pin(context, done, gt_session.host_size);
+	return fn(context, done, gt_session.host_size);
 }
 
-/* The program may need it; what is pinned stays so, which takes no memory of its own. */
-static void give_back_device_arena(struct gt_context *context)
+static void give_back_arenas(struct gt_context *context)
 {
+	for_each_piece(context, unpin);
 	if (context->stream)
 		gt_cu.cuStreamDestroy_v2(context->stream);
 	if (context->dev)
@@ -116,12 +124,12 @@ static void set_up(struct gt_context *context)
 
 	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 	gt_cu.cuCtxGetDevice(&context->device);
-	context->usable = set_up_device_arena(context) && set_up_host_arena(context);
+	context->usable = set_up_device_arena(context) && for_each_piece(context, pin);
 	announce(context);
 	if (!context->usable) {
 		gt_note(4, "no memory for probes on device %d: its kernels run without them",
 			context->device);
-		give_back_device_arena(context);
+		give_back_arenas(context);
 		gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 		return;
 	}
@@ -292,6 +300,43 @@ void gt_context_forget(CUcontext handle)
 		__atomic_store_n(&area_of(context)->state, GT_CONTEXT_GONE, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+/* Of a context that nobody uses for probes any more. */
+static void release(struct gt_context *context)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUresult result;
+
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+	result = gt_cu.cuCtxSynchronize();
+	copy_out(context);
+	if (!result && !atomic_load(&context->in_graphs)) {
+		if (context->stamp_module)
+			gt_cu.cuModuleUnload(context->stamp_module);
+		give_back_arenas(context);
+		context->usable = false;
+	}
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+bool gt_contexts_release(void)
+{
+	bool all = true;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < context_count && i < gt_session.contexts; i++) {
+		struct gt_context *context = &contexts[i];
+
+		with_context(context, release);
+		all &= !context->usable;
+		if (gt_table_get(&context_by_handle, context->handle) == context)
+			gt_table_set(&context_by_handle, context->handle, NULL);
+		memset(context, 0, sizeof(*context));
+	}
+	context_count = 0;
+	pthread_mutex_unlock(&lock);
+	return all;
 }
 
 /* ---- clock records, for GPUs whose timer the controller cannot read by itself ---- */

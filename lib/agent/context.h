@@ -3,6 +3,7 @@
 #ifndef GT_AGENT_CONTEXT_H
 #define GT_AGENT_CONTEXT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct gt_context {
 	CUfunction stamp;
 	bool stamping, stamp_pending;
 	bool unreadable;	/* said that its arena cannot be copied out */
+	atomic_bool in_graphs;	/* graphs were given its arenas, and may be launched at any time */
 	bool usable;		/* false: setting up failed, its kernels run with probes off */
 	/* Launch slots: the launch that has each, and where to look for the next. */
 	_Atomic uint64_t slot_owner[GT_LAUNCH_SLOTS];
@@ -50,6 +52,14 @@ void gt_contexts_flush(void);
 void gt_context_flush(CUcontext handle);
 /* The context is gone; its handle may come back for another one. */
 void gt_context_forget(CUcontext handle);
+
+/*
+ * Nobody is in a hook, and gt_active is cleared: wait for the GPU to be done with
+ * what it was given, copy the arenas out and give all memory back.  False: the shared memory must
+ * stay, since the GPU may go on writing there (graphs that were made
+ * meanwhile, a context in error).
+ */
+bool gt_contexts_release(void);
 
 /* One clock record from each context that was asked for them. */
 void gt_contexts_stamp(void);

@@ -9,15 +9,19 @@
 #include "lib/agent/agent.h"
 #include "lib/agent/build.h"
 #include "lib/agent/table.h"
+#include "lib/agent/unseen.h"
 
 /* A module or library handle of the driver. */
 struct loaded {
+	struct loaded *next, **link;
+	void *handle;
 	struct gt_module *module;
 	void **functions;	/* handles got through it */
 	unsigned function_count, function_room;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct loaded *all_loaded;
 static struct gt_table *loaded_by_handle;
 static struct gt_table *kernel_by_function;
 static struct gt_table *loaded_by_function;
@@ -57,7 +61,7 @@ static struct gt_module *find_cached(const struct gt_source *source)
 		struct gt_module *module = *link;
 
 		if (module->hash[0] != source->hash[0] || module->hash[1] != source->hash[1] ||
-		    module->arch != source->arch)
+		    module->arch != source->arch || module->config != gt_session.config_hash)
 			continue;
 		*link = module->next;	/* to the front: the last is the oldest */
 		module->next = cache;
@@ -114,7 +118,10 @@ void gt_module_loaded(void *handle, struct gt_module *module)
 		free(loaded);
 		unuse(module);
 	} else {
-		loaded->module = module;
+		*loaded = (struct loaded){ .next = all_loaded, .link = &all_loaded, .handle = handle, .module = module };
+		if (all_loaded)
+			all_loaded->link = &loaded->next;
+		all_loaded = loaded;
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -134,22 +141,36 @@ void gt_module_alias(void *handle, void *known)
 		gt_module_loaded(handle, loaded->module);
 }
 
+static void forget_functions(struct loaded *loaded)
+{
+	for (unsigned i = 0; i < loaded->function_count; i++) {
+		gt_table_set(&kernel_by_function, loaded->functions[i], NULL);
+		gt_table_set(&loaded_by_function, loaded->functions[i], NULL);
+	}
+	free(loaded->functions);
+	loaded->functions = NULL;
+	loaded->function_count = loaded->function_room = 0;
+}
+
+static void forget(struct loaded *loaded)
+{
+	gt_table_set(&loaded_by_handle, loaded->handle, NULL);
+	forget_functions(loaded);
+	*loaded->link = loaded->next;
+	if (loaded->next)
+		loaded->next->link = loaded->link;
+	unuse(loaded->module);
+	free(loaded);
+}
+
 void gt_module_unloaded(void *handle)
 {
 	struct loaded *loaded;
 
 	pthread_mutex_lock(&lock);
 	loaded = gt_table_get(&loaded_by_handle, handle);
-	if (loaded) {
-		gt_table_set(&loaded_by_handle, handle, NULL);
-		for (unsigned i = 0; i < loaded->function_count; i++) {
-			gt_table_set(&kernel_by_function, loaded->functions[i], NULL);
-			gt_table_set(&loaded_by_function, loaded->functions[i], NULL);
-		}
-		unuse(loaded->module);
-		free(loaded->functions);
-		free(loaded);
-	}
+	if (loaded)
+		forget(loaded);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -215,4 +236,50 @@ void gt_function_alias(void *function, void *known)
 const struct gt_kernel *gt_function_find(const void *function)
 {
 	return gt_table_get(&kernel_by_function, function);
+}
+
+/* Those of an image that was loaded unseen. */
+static struct loaded unseen;
+
+const struct gt_kernel *gt_function_discover(void *function)
+{
+	struct gt_kernel *kernel;
+
+	pthread_mutex_lock(&lock);
+	kernel = gt_table_get(&kernel_by_function, function);
+	if (!kernel) {
+		kernel = gt_unseen_kernel(function);
+		if (kernel)
+			add_function(function, &unseen, kernel);
+	}
+	pthread_mutex_unlock(&lock);
+	return kernel;
+}
+
+/* ---- controllers come and go ---- */
+
+void gt_modules_announce(void)
+{
+	pthread_mutex_lock(&lock);
+	for (struct gt_module *module = cache; module; module = module->next) {
+		for (unsigned i = 0; module->users && i < module->kernel_count; i++)
+			gt_kernel_tell(&module->kernels[i]);
+	}
+	gt_unseen_tell();
+	pthread_mutex_unlock(&lock);
+}
+
+bool gt_modules_forget(void)
+{
+	bool probed = false;
+
+	pthread_mutex_lock(&lock);
+	for (struct loaded *loaded = all_loaded; loaded; loaded = loaded->next)
+		probed |= loaded->module->replacement != NULL;
+	while (!probed && all_loaded)
+		forget(all_loaded);
+	if (!probed)
+		forget_functions(&unseen);
+	pthread_mutex_unlock(&lock);
+	return !probed;
 }

@@ -12,18 +12,23 @@
 #include <stdint.h>
 
 #include "lib/wire/cuda_abi.h"
+#include "lib/wire/wire.h"
 
 struct gt_kernel {
+	const struct gt_module *module;	/* NULL: loaded unseen */
 	char *name;
 	uint32_t id;
 	bool probed;		/* takes the hidden parameter */
 	uint32_t param_count;	/* of the program's own parameters */
 	uint32_t hidden_offset;	/* of the hidden parameter in the block */
+	struct gt_rec_function told;	/* what we said of it, and why */
+	char *why;		/* NULL: nothing to explain */
 };
 
 struct gt_module {
 	struct gt_module *next;	/* in the cache */
 	uint64_t hash[2];
+	uint64_t config;	/* gt_session.config_hash: what programs its kernels carry */
 	unsigned arch;
 	uint32_t id;
 	unsigned users;		/* handles of the driver that were loaded from it */
@@ -56,5 +61,18 @@ void gt_function_named(void *function, void *module, const char *name);
 void gt_function_alias(void *function, void *known);
 /* NULL: not a function we know, hence one without the hidden parameter. */
 const struct gt_kernel *gt_function_find(const void *function);
+/* Get to know one whose image was loaded unseen.  NULL: out of memory. */
+const struct gt_kernel *gt_function_discover(void *function);
+
+/* Does it carry programs of the present session? */
+bool gt_kernel_is_probed(const struct gt_kernel *kernel);
+
+/* Tell a new controller of all kernels that are loaded. */
+void gt_modules_announce(void);
+/*
+ * Nothing will be seen of the program's loading from now on: forget all handles.
+ * False, and nothing is forgotten: kernels with the hidden parameter are loaded.
+ */
+bool gt_modules_forget(void);
 
 #endif

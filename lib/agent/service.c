@@ -6,33 +6,47 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/context.h"
+#include "lib/agent/hook/hooks.h"
+#include "lib/agent/module.h"
 
 /* Between clock samples, in ms: one alone says nothing of the clock's rate, so a few come soon. */
 #define STAMP_PERIOD 50
 #define STAMP_SOON 5
 #define STAMPS_SOON 6
 
-static pthread_t thread;
+/* How long threads of the program may take to get out of our hooks: a launch waits when too many are queued. */
+#define PATIENCE_MS 10000
+/* How long somebody waits for the thread to let go of the process. */
+#define LEAVING_MS 2000
+
 static atomic_bool started;	/* or about to be */
-static atomic_bool running;	/* `thread` is set */
 static atomic_bool stopping;
 
-/* False when the controller has gone away or talks nonsense. */
-static bool serve_message(void)
+/* What the controller wants of us; -1: nothing any more, or it talks nonsense. */
+static int read_message(struct gt_msg *message)
 {
-	struct gt_msg message;
 	ssize_t n;
 
 	if (!gt_session_is_open())
-		return false;
-	n = recv(gt_session.socket, &message, sizeof(message), MSG_DONTWAIT);
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
-	if (n != (ssize_t)sizeof(message) || message.magic != GT_WIRE_MAGIC)
-		return false;
+		return -1;
+	n = recv(gt_session.socket, message, sizeof(*message), MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	return n == (ssize_t)sizeof(*message) && message->magic == GT_WIRE_MAGIC ? 1 : -1;
+}
+
+/* False: let go of the process. */
+static bool serve_message(void)
+{
+	struct gt_msg message;
+	int r = read_message(&message);
+
+	if (r <= 0)
+		return !r;
 	switch (message.type) {
 	case GT_MSG_FLUSH:
 		gt_contexts_flush();
@@ -40,28 +54,47 @@ static bool serve_message(void)
 	case GT_MSG_STAMP:
 		gt_context_start_stamps((unsigned)message.value);
 		return true;
+	case GT_MSG_DETACH:
+		return false;
 	default:
 		return true;
 	}
 }
 
-static void *serve(void *unused)
+/*
+ * The process as if we had never come, as far as that is possible: kernels with
+ * the hidden parameter need their hooks as long as they are loaded.
+ */
+static void let_go(void)
 {
-	struct pollfd wait = { .fd = gt_session.socket, .events = POLLIN };
+	bool all;
+
+	if (!gt_session_is_open())
+		gt_note(4, "the program has closed the agent's connection: nothing more is seen of this process");
+	gt_contexts_stamp();
+	atomic_store(&gt_active, false);
+	if (!gt_wait_until_left(PATIENCE_MS))
+		return;		/* somebody still uses it all, so it stays */
+	all = gt_contexts_release();
+	if (gt_modules_forget())
+		gt_hooks_remove();
+	gt_session_send(GT_MSG_BYE, 0);
+	gt_session_close(!all);
+}
+
+static void serve_until_over(void)
+{
 	unsigned rounds = 0;
 
-	(void)unused;
-	gt_depth++;	/* whatever this thread asks of the driver is not the program's */
 	for (;;) {
+		struct pollfd wait = { .fd = gt_session.socket, .events = POLLIN };
 		int r = poll(&wait, 1, rounds < STAMPS_SOON ? STAMP_SOON : STAMP_PERIOD);
 
 		if (atomic_load(&stopping))
-			return NULL;
+			return;
 		if (r > 0 && !serve_message()) {
-			if (!gt_session_is_open())
-				gt_note(4, "the program has closed the agent's connection: nothing more is seen of this process");
-			atomic_store(&gt_active, false);
-			return NULL;
+			let_go();
+			return;
 		}
 		if (r == 0) {
 			gt_contexts_stamp();
@@ -70,9 +103,19 @@ static void *serve(void *unused)
 	}
 }
 
+static void *serve(void *unused)
+{
+	(void)unused;
+	gt_depth++;	/* whatever this thread asks of the driver is not the program's */
+	serve_until_over();
+	atomic_store(&started, false);
+	return NULL;
+}
+
 void gt_service_start(void)
 {
 	sigset_t all, before;
+	pthread_t thread;
 
 	if (atomic_exchange(&started, true))
 		return;
@@ -82,19 +125,40 @@ void gt_service_start(void)
 	if (pthread_create(&thread, NULL, serve, NULL))
 		atomic_store(&started, false);
 	else
-		atomic_store(&running, true);
+		pthread_detach(thread);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static bool wait_until_over(unsigned patience_ms)
+{
+	static const struct timespec pause = { .tv_nsec = 200000 };
+	uint64_t deadline = gt_now() + patience_ms * 1000000ull;
+
+	while (atomic_load(&started)) {
+		if (gt_now() >= deadline)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+bool gt_service_make_room(void)
+{
+	if (atomic_load(&stopping))
+		return false;
+	/* Nobody may have noticed yet that the last controller has gone. */
+	if (gt_session.socket >= 0)
+		gt_service_start();
+	return wait_until_over(LEAVING_MS) && gt_session.socket < 0;
 }
 
 void gt_service_stop(void)
 {
 	atomic_store(&stopping, true);
-	if (atomic_load(&running)) {
-		/* Wakes the thread; without, it would look after its next pause. */
-		if (gt_session_is_open())
-			shutdown(gt_session.socket, SHUT_RD);
-		pthread_join(thread, NULL);
-	}
+	/* Wakes the thread; without, it would look after its next pause. */
+	if (atomic_load(&started) && gt_session_is_open())
+		shutdown(gt_session.socket, SHUT_RD);
+	wait_until_over(LEAVING_MS);
 	if (!atomic_load(&gt_active))
 		return;
 	gt_contexts_stamp();

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's one thread: answers the controller, takes clock samples. */
+/* The agent's one thread: answers the controller, takes clock samples, and lets go of the process in the end. */
 #ifndef GT_AGENT_SERVICE_H
 #define GT_AGENT_SERVICE_H
 
+#include <stdbool.h>
+
 /* Start it unless it runs. */
 void gt_service_start(void);
+
+/* Is there no controller, or none any more?  Waits for one that is just going. */
+bool gt_service_make_room(void);
 
 /* End it and wait until it is gone; then copy the arenas out and say goodbye. */
 void gt_service_stop(void);

@@ -13,13 +13,14 @@
 #include <unistd.h>
 
 #include "lib/agent/agent.h"
+#include "lib/agent/build.h"
 
 #define ANSWER_TIMEOUT_MS 10000
 
 struct gt_session gt_session = { .socket = -1 };
 atomic_bool gt_active;
 
-static int connect_controller(void)
+int gt_session_connect(void)
 {
 	const char *path = secure_getenv(GT_ENV_SOCKET);
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -189,6 +190,7 @@ static bool map_shared(struct gt_session *s, int fd)
 	if (adopt_layout(s, base, (uint64_t)stat.st_size))
 		return true;
 	munmap(base, (size_t)stat.st_size);
+	s->base = NULL;
 	return false;
 }
 
@@ -229,7 +231,7 @@ static bool read_shared(struct gt_session *s, const struct gt_config_shared *rec
 	return true;
 }
 
-/* The mapping stays for the life of the process: probes and text point into it. */
+/* The mapping stays as long as the session: probes and text point into it. */
 static bool read_config(struct gt_session *s, int fd)
 {
 	const struct gt_config *config;
@@ -245,6 +247,8 @@ static bool read_config(struct gt_session *s, int fd)
 	config = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (config == MAP_FAILED)
 		return false;
+	s->config = config;
+	s->config_size = (uint64_t)stat.st_size;
 	if (config->magic != GT_WIRE_MAGIC || config->version != GT_WIRE_VERSION ||
 	    config->probe_count > GT_PROBES_MAX || config->shared_count > GT_SHARED_MAX || config->text_size > 1u << 30)
 		return false;
@@ -258,6 +262,7 @@ static bool read_config(struct gt_session *s, int fd)
 	strings = s->text + config->text_size;
 	if (s->text[config->text_size - 1] || strings[config->string_size - 1])
 		return false;
+	s->config_hash = gt_hash_bytes(config, s->config_size);
 	s->flags = config->flags;
 	s->timeline = config->timeline < GT_LINKS_MAX ? 1ull << config->timeline : 0;
 	s->probe_count = config->probe_count;
@@ -311,18 +316,28 @@ static void remember_socket(int fd)
 	gt_session.socket_inode = stat.st_ino;
 }
 
-bool gt_session_open(void)
+void gt_session_close(bool keep)
+{
+	struct gt_session *s = &gt_session;
+
+	if (gt_session_is_open())
+		close(s->socket);
+	if (s->config)
+		munmap((void *)(uintptr_t)s->config, s->config_size);
+	if (s->base && !keep)
+		munmap(s->base, s->total);
+	*s = (struct gt_session){ .socket = -1 };
+}
+
+bool gt_session_open(int fd)
 {
 	struct descriptors got = { .count = 0 };
-	int fd = connect_controller();
 	bool ok;
 
-	if (fd < 0)
-		return false;
 	ok = say_hello(fd) && receive_config(fd, &got) && adopt(&gt_session, &got);
 	close_descriptors(&got);
 	if (!ok) {
-		close(fd);
+		gt_session_close(false);
 		return false;
 	}
 	gt_session.socket = fd;
@@ -339,7 +354,7 @@ bool gt_session_is_open(void)
 {
 	struct stat stat;
 
-	return !fstat(gt_session.socket, &stat) && stat.st_dev == gt_session.socket_device &&
+	return gt_session.socket >= 0 && !fstat(gt_session.socket, &stat) && stat.st_dev == gt_session.socket_device &&
 	       stat.st_ino == gt_session.socket_inode;
 }
 

@@ -24,6 +24,14 @@ static void hash_bytes(const uint8_t *bytes, size_t size, uint64_t hash[2])
 	hash[1] = b;
 }
 
+uint64_t gt_hash_bytes(const void *bytes, size_t size)
+{
+	uint64_t hash[2] = { 0 };
+
+	hash_bytes(bytes, size, hash);
+	return hash[0];
+}
+
 /* As it is stored: an image that is known already need not be unpacked. */
 static void hash_member(const struct gt_member *member, uint64_t hash[2])
 {

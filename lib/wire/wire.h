@@ -161,6 +161,7 @@ enum gt_reason {
 	GT_REASON_LIMITS,	/* registers, shared memory or launch bounds */
 	GT_REASON_IMAGE,	/* unknown or damaged image */
 	GT_REASON_UNSUPPORTED,	/* e.g. relocatable code with unresolved symbols */
+	GT_REASON_BEFORE,	/* loaded before there was a controller, or for another one */
 };
 
 struct gt_rec_context {

@@ -67,7 +67,7 @@ START_TEST(patch_redirects_and_keeps_the_original)
 	void *pad;
 
 	ck_assert_int_eq(function(20, 2), 42);
-	ck_assert_int_eq(gt_patch(address, (void *)replacement, &pad), 0);
+	ck_assert_int_eq(gt_patch(address, (void *)replacement, false, &pad), 0);
 	original = as_function(pad);
 	ck_assert_int_eq(function(20, 2), 1000042);
 	ck_assert_int_eq(original(20, 2), 42);
@@ -87,7 +87,7 @@ START_TEST(patch_accepts_a_breakpoint_in_the_first_byte)
 	memcpy(bytes, code, sizeof(code));
 	bytes[0] = 0xcc;
 	address = make_function(bytes, sizeof(bytes), 64);
-	ck_assert_int_eq(gt_patch(address, (void *)replacement, &pad), 0);
+	ck_assert_int_eq(gt_patch(address, (void *)replacement, false, &pad), 0);
 	ck_assert_uint_eq(address[0], 0xcc);
 	/* The pad runs what the breakpoint hides. */
 	ck_assert_int_eq(as_function(pad)(3, 4), 10);
@@ -101,14 +101,74 @@ START_TEST(patch_refuses_what_it_does_not_know)
 	uint8_t *address = make_function(endbr, sizeof(endbr), 0);
 	void *pad = NULL;
 
-	ck_assert_int_eq(gt_patch(address, (void *)replacement, &pad), -ENOTSUP);
+	ck_assert_int_eq(gt_patch(address, (void *)replacement, false, &pad), -ENOTSUP);
 	ck_assert_mem_eq(address, endbr, sizeof(endbr));
 	memcpy(bytes, code, sizeof(code));
 	bytes[5] = 0x55;		/* push r13 instead of r12 */
-	ck_assert_int_eq(gt_patch(make_function(bytes, sizeof(bytes), 0), (void *)replacement, &pad), -ENOTSUP);
+	ck_assert_int_eq(gt_patch(make_function(bytes, sizeof(bytes), 0), (void *)replacement, false, &pad), -ENOTSUP);
 	/* Not on an 8-byte boundary: it could not be changed in one store. */
-	ck_assert_int_eq(gt_patch(make_function(code, sizeof(code), 4), (void *)replacement, &pad), -ENOTSUP);
+	ck_assert_int_eq(gt_patch(make_function(code, sizeof(code), 4), (void *)replacement, false, &pad), -ENOTSUP);
 	ck_assert_ptr_null(pad);
+}
+END_TEST
+
+/* A thread that was interrupted before push r12 finds it where it was. */
+START_TEST(patch_of_a_busy_function)
+{
+	uint8_t *address = make_function(code, sizeof(code), 1024);
+	void *pad;
+
+	ck_assert_int_eq(gt_patch(address, (void *)replacement, true, &pad), 0);
+	original = as_function(pad);
+	ck_assert_int_eq(as_function(address)(20, 2), 1000042);
+	ck_assert_mem_eq(address + 4, code + 4, sizeof(code) - 4);
+	ck_assert_int_eq(gt_patches_remove(), 0);
+	ck_assert_mem_eq(address, code, sizeof(code));
+	ck_assert_int_eq(as_function(address)(20, 2), 42);
+	ck_assert_int_eq(original(20, 2), 42);
+	ck_assert_int_eq(gt_patches_restore(), 0);
+	ck_assert_int_eq(as_function(address)(20, 2), 1000042);
+}
+END_TEST
+
+static function_type *toggled;
+static atomic_bool toggling;
+static atomic_long calls;
+
+static void *call_toggled(void *wrong)
+{
+	while (atomic_load(&toggling)) {
+		long got = toggled(20, 2);
+
+		if (got != 42 && got != 1000042)
+			atomic_fetch_add((atomic_long *)wrong, 1);
+		atomic_fetch_add(&calls, 1);
+	}
+	return NULL;
+}
+
+START_TEST(patch_comes_and_goes_under_calls)
+{
+	uint8_t *address = make_function(code, sizeof(code), 2048);
+	atomic_long wrong = 0;
+	pthread_t threads[4];
+	void *pad;
+
+	ck_assert_int_eq(gt_patch(address, (void *)replacement, true, &pad), 0);
+	original = as_function(pad);
+	toggled = as_function(address);
+	atomic_store(&toggling, true);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, call_toggled, &wrong), 0);
+	for (int i = 0; i < 20000; i++) {
+		ck_assert_int_eq(gt_patches_remove(), 0);
+		ck_assert_int_eq(gt_patches_restore(), 0);
+	}
+	atomic_store(&toggling, false);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	ck_assert_int_gt(atomic_load(&calls), 1000);
+	ck_assert_int_eq(atomic_load(&wrong), 0);
 }
 END_TEST
 
@@ -201,6 +261,8 @@ int main(void)
 	tcase_add_loop_test(tcase, patch_redirects_and_keeps_the_original, 0, 3);
 	tcase_add_test(tcase, patch_accepts_a_breakpoint_in_the_first_byte);
 	tcase_add_test(tcase, patch_refuses_what_it_does_not_know);
+	tcase_add_test(tcase, patch_of_a_busy_function);
+	tcase_add_test(tcase, patch_comes_and_goes_under_calls);
 	tcase_add_test(tcase, bypass_leaves_the_function_alone);
 	tcase_add_test(tcase, table_holds_removes_and_comes_back);
 	tcase_add_test(tcase, table_is_read_while_it_grows);

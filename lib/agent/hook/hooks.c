@@ -7,20 +7,7 @@
 #include "lib/agent/agent.h"
 #include "lib/agent/hook/patch.h"
 
-_Thread_local int gt_depth;
-atomic_bool gt_forked;
-
-bool gt_enter(void)
-{
-	return gt_depth++ == 0 && !atomic_load_explicit(&gt_forked, memory_order_relaxed);
-}
-
-void gt_leave(void)
-{
-	gt_depth--;
-}
-
-static int install(const struct gt_hook *hooks)
+static int install(const struct gt_hook *hooks, bool busy)
 {
 	int count = 0;
 
@@ -30,13 +17,15 @@ static int install(const struct gt_hook *hooks)
 
 		if (!function)
 			continue;	/* an older driver: then the program cannot call it either */
-		r = gt_patch(function, hook->replacement, hook->original);
+		r = gt_patch(function, hook->replacement, busy, hook->original);
 		if (!r) {
 			count++;
 			continue;
 		}
 		gt_note(hook->needed ? 3 : 4, "%s cannot be watched in this driver (%s)", hook->name,
-			r == -ENOTSUP ? "it begins in an unknown way" : "its code cannot be changed");
+			r == -ENOTSUP ? "it begins in an unknown way" :
+			r == -EBUSY ? "no memory is free where a function in use could be led to" :
+			"its code cannot be changed");
 		if (hook->needed)
 			return r;
 	}
@@ -49,12 +38,12 @@ static const struct gt_hook *const lists[] = {
 };
 #define LISTS (sizeof(lists) / sizeof(lists[0]))
 
-int gt_hooks_install(void)
+static int install_all(bool busy)
 {
 	int count = 0;
 
 	for (size_t i = 0; i < LISTS; i++) {
-		int r = install(lists[i]);
+		int r = install(lists[i], busy);
 
 		if (r < 0)
 			return r;
@@ -74,7 +63,8 @@ static bool is_hooked(void *const *place)
 	return false;
 }
 
-void gt_hooks_bypass_others(void)
+/* The agent's calls of functions that are not hooked go past uprobes on them. */
+static void bypass_others(void)
 {
 	void **functions = (void **)&gt_cu;
 
@@ -82,4 +72,25 @@ void gt_hooks_bypass_others(void)
 		if (functions[i] && !is_hooked(&functions[i]))
 			functions[i] = gt_bypass(functions[i]);
 	}
+}
+
+int gt_hooks_install(bool busy)
+{
+	static bool done;
+	static int result;
+	int r;
+
+	if (done) {
+		r = gt_patches_restore();
+		return result < 0 || !r ? result : r;
+	}
+	done = true;
+	result = install_all(busy);
+	bypass_others();
+	return result;
+}
+
+void gt_hooks_remove(void)
+{
+	gt_patches_remove();
 }

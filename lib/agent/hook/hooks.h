@@ -16,13 +16,14 @@ struct gt_hook {
 extern const struct gt_hook gt_load_hooks[], gt_launch_hooks[], gt_graph_hooks[], gt_exec_hooks[], gt_context_hooks[];
 
 /*
- * Install all hooks that this driver has functions for.  Returns how many, or
- * -ENOTSUP when a needed one cannot be installed: then nothing may be probed.
+ * Install all hooks that this driver has functions for, or put those removed back.
+ * busy: the program's threads may be in these functions.  Returns how many, or
+ * a negative number when a needed one cannot be installed: then nothing may be
+ * probed.
  */
-int gt_hooks_install(void);
-
-/* Afterwards: the agent's calls of functions that are not hooked go past uprobes on them. */
-void gt_hooks_bypass_others(void);
+int gt_hooks_install(bool busy);
+/* The driver's functions are as they were. */
+void gt_hooks_remove(void);
 
 /*
  * Is this call the program's own?  False while the driver or the agent is at
@@ -32,6 +33,12 @@ void gt_hooks_bypass_others(void);
  */
 bool gt_enter(void);
 void gt_leave(void);
+
+/*
+ * Once gt_active is cleared: wait until no thread is in a hook that it entered
+ * before.  False: one still is after so many ms.
+ */
+bool gt_wait_until_left(unsigned patience_ms);
 
 #define GT_HOOK(function, is_needed) \
 	{ #function, (void *)hook_##function, (void **)&gt_cu.function, is_needed }

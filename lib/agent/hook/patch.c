@@ -13,53 +13,103 @@ static const uint8_t prologue[] = { 0x55, 0x48, 0x89, 0xe5, 0x41, 0x54 };
 /* An INT3 of a uprobe may stand where push rbp was. */
 #define BREAKPOINT 0xcc
 
-/* Room for trampolines, within reach of a 32-bit jump from the code it serves. */
+/* Room for trampolines; pads are for the life of the process, since threads may be in them. */
 struct pool {
 	uint8_t *next, *end;
 };
-static struct pool pool;
+static struct pool pools[256];
+static unsigned pool_count;
 
-#define POOL_SIZE (64 * 1024)
+#define POOL_SIZE (16 * 1024)
 #define PAD_SIZE 64
 #define REACH 0x7ff00000L
 
-static int in_reach(const uint8_t *from, const uint8_t *to)
-{
-	intptr_t distance = (intptr_t)to - (intptr_t)from;
+/* Where a jump may lead that is put into a function. */
+struct span {
+	const uint8_t *from, *to;
+};
 
-	return distance < REACH && distance > -REACH;
+/* Anywhere that a 32-bit jump gets to. */
+static struct span in_reach(const uint8_t *code)
+{
+	return (struct span){ code - REACH, code + REACH };
 }
 
-static uint8_t *map_near(uint8_t *code)
+/*
+ * The jump takes the place of `mov rbp,rsp; push r12`, five bytes.  A thread that
+ * was interrupted between the two goes on at the fourth byte of the jump, so this
+ * and the fifth must go on being `push r12`: they are the upper half of the
+ * jump's distance.
+ */
+static struct span around_push(const uint8_t *code)
 {
-	uintptr_t base = (uintptr_t)code & ~(uintptr_t)0xffff;
+	const uint8_t *first = code + sizeof(prologue) + (prologue[5] << 24 | prologue[4] << 16);
 
-	for (intptr_t distance = 1 << 20; distance < REACH; distance += 1 << 20) {
-		for (int sign = -1; sign <= 1; sign += 2) {
-			void *want = (void *)(base + (uintptr_t)(sign * distance));
-			void *got = mmap(want, POOL_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC,
-					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	return (struct span){ first, first + 0xffff };
+}
 
-			if (got == MAP_FAILED)
-				continue;
-			if (got == want)
-				return got;
-			munmap(got, POOL_SIZE);	/* a kernel that does not know the flag */
-		}
-	}
+static bool holds(const struct span *span, const uint8_t *pad)
+{
+	/* The replacement's part of the pad is what is jumped to. */
+	return pad >= span->from && pad + 16 <= span->to;
+}
+
+static uint8_t *map_at(uint8_t *want)
+{
+	void *got = mmap(want, POOL_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (got == MAP_FAILED)
+		return NULL;
+	if (got == want)
+		return got;
+	munmap(got, POOL_SIZE);	/* a kernel that does not know the flag */
 	return NULL;
 }
 
-static uint8_t *take_pad(uint8_t *code)
+static uint8_t *map_near(const uint8_t *code)
 {
-	if (!pool.next || pool.end - pool.next < PAD_SIZE || !in_reach(code, pool.next)) {
-		pool.next = map_near(code);
-		if (!pool.next)
-			return NULL;
-		pool.end = pool.next + POOL_SIZE;
+	uintptr_t base = (uintptr_t)code & ~(uintptr_t)0xffff;
+	uint8_t *got = NULL;
+
+	for (intptr_t distance = 1 << 20; !got && distance < REACH; distance += 1 << 20) {
+		got = map_at((uint8_t *)(base + (uintptr_t)distance));
+		if (!got)
+			got = map_at((uint8_t *)(base - (uintptr_t)distance));
 	}
-	pool.next += PAD_SIZE;
-	return pool.next - PAD_SIZE;
+	return got;
+}
+
+static uint8_t *map_in(const struct span *span)
+{
+	uintptr_t page = 4096, at = ((uintptr_t)span->from + page - 1) & ~(page - 1);
+	uint8_t *got = NULL;
+
+	for (; !got && at + PAD_SIZE <= (uintptr_t)span->to; at += page)
+		got = map_at((uint8_t *)at);
+	return got;
+}
+
+/* near: any place that the code there can reach will do. */
+static uint8_t *take_pad(const struct span *span, const uint8_t *near)
+{
+	struct pool *pool;
+
+	for (pool = pools; pool < pools + pool_count; pool++) {
+		if (pool->next < pool->end && holds(span, pool->next))
+			break;
+	}
+	if (pool == pools + sizeof(pools) / sizeof(pools[0]))
+		return NULL;
+	if (pool == pools + pool_count) {
+		pool->next = near ? map_near(near) : map_in(span);
+		if (!pool->next)
+			return NULL;
+		pool->end = pool->next + POOL_SIZE;
+		pool_count++;
+	}
+	pool->next += PAD_SIZE;
+	return pool->next - PAD_SIZE;
 }
 
 /* Write into `at` the jump that, executed at `from`, leads to `to`. */
@@ -101,40 +151,97 @@ static void fill_pad(uint8_t *pad, uint8_t *function, void *replacement)
 	memcpy(pad + 16 + sizeof(undo_and_jump), &replacement, sizeof(replacement));
 }
 
-int gt_patch(void *function, void *replacement, void **ret_original)
+/* A function that was redirected, and may be again. */
+struct patch {
+	uint8_t *code;
+	uint8_t jump[5];
+};
+static struct patch patches[1024];
+static unsigned patch_count;
+
+#define WORD 8	/* what one store changes */
+
+/*
+ * One aligned store, so that a thread running here sees all of it or nothing.  The
+ * first byte stays as it is: a uprobe may have come or gone.
+ */
+static int put_bytes(uint8_t *code, const uint8_t *bytes)
 {
-	uint8_t *code = function, *pad, patched[8];
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint8_t *first = (uint8_t *)((uintptr_t)code & ~(uintptr_t)(page - 1));
-	size_t length = (size_t)(code + 8 - first + (long)page - 1) & ~(page - 1);
+	size_t length = (size_t)(code + WORD - first + (long)page - 1) & ~(page - 1);
+	uint8_t changed[WORD];
 	uint64_t word;
-
-	if (!is_known(code) || ((uintptr_t)code & 7))
-		return -ENOTSUP;
-	pad = take_pad(code);
-	if (!pad)
-		return -ENOMEM;
-	fill_pad(pad, code, replacement);
 
 	if (mprotect(first, length, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return -EACCES;
-	/* One aligned store, so that a thread running here sees all of it or nothing. */
-	memcpy(patched, code, 8);
-	put_jump_from(patched + 1, code + 1, pad + 16);
-	memcpy(&word, patched, 8);
-	*ret_original = pad;
+	memcpy(changed, code, WORD);
+	memcpy(changed + 1, bytes, sizeof(prologue) - 1);
+	memcpy(&word, changed, WORD);
 	__atomic_store_n((uint64_t *)(void *)code, word, __ATOMIC_SEQ_CST);
 	mprotect(first, length, PROT_READ | PROT_EXEC);
 	return 0;
 }
 
+int gt_patch(void *function, void *replacement, bool busy, void **ret_original)
+{
+	uint8_t *code = function, *pad;
+	struct patch *patch = &patches[patch_count];
+	struct span best, any;
+	int r;
+
+	if (!is_known(code) || ((uintptr_t)code & (WORD - 1)))
+		return -ENOTSUP;
+	if (patch_count == sizeof(patches) / sizeof(patches[0]))
+		return -ENOMEM;
+	best = around_push(code);
+	any = in_reach(code);
+	pad = take_pad(&best, NULL);
+	if (!pad && busy)
+		return -EBUSY;
+	if (!pad)
+		pad = take_pad(&any, code);
+	if (!pad)
+		return -ENOMEM;
+	fill_pad(pad, code, replacement);
+	patch->code = code;
+	put_jump_from(patch->jump, code + 1, pad + 16);
+	*ret_original = pad;
+	r = put_bytes(code, patch->jump);
+	if (r)
+		*ret_original = function;
+	else
+		patch_count++;
+	return r;
+}
+
+int gt_patches_remove(void)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < patch_count; i++)
+		r |= put_bytes(patches[i].code, prologue + 1);
+	return r ? -EACCES : 0;
+}
+
+int gt_patches_restore(void)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < patch_count; i++)
+		r |= put_bytes(patches[i].code, patches[i].jump);
+	return r ? -EACCES : 0;
+}
+
 void *gt_bypass(void *function)
 {
 	uint8_t *code = function, *pad;
+	struct span any;
 
 	if (!code || !is_known(code))
 		return function;
-	pad = take_pad(code);
+	any = in_reach(code);
+	pad = take_pad(&any, code);
 	if (!pad)
 		return function;
 	fill_original(pad, code);

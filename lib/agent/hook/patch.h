@@ -10,14 +10,23 @@
 #ifndef GT_AGENT_HOOK_PATCH_H
 #define GT_AGENT_HOOK_PATCH_H
 
+#include <stdbool.h>
+
 /*
  * From now on calls of `function` go to `replacement`; *ret_original is a
- * function that does what `function` did.  Call once for each function, from one
- * thread; other threads may be running the function meanwhile.
+ * function that does what `function` did, for the life of the process.  Call once
+ * for each function, from one thread at a time; other threads may be running the
+ * function meanwhile.  busy: one may even have been interrupted in its first
+ * instructions; then no thread is led astray either.
  * -ENOTSUP: the function does not begin in a way we know; -ENOMEM: no memory
- * within reach of a jump; -EACCES: code cannot be made writable.
+ * within reach of a jump; -EBUSY: none that a busy function can be led to;
+ * -EACCES: code cannot be made writable.
  */
-int gt_patch(void *function, void *replacement, void **ret_original);
+int gt_patch(void *function, void *replacement, bool busy, void **ret_original);
+
+/* Let all patched functions be as they were, or be led to their replacements again.  -EACCES. */
+int gt_patches_remove(void);
+int gt_patches_restore(void);
 
 /*
  * A function that does what `function` does without passing its first bytes, so

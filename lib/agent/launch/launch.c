@@ -44,6 +44,8 @@ void gt_launch_begin(struct gt_launch *launch, const void *function,
 	launch->extra = extra;
 	if (!active)
 		return;		/* a probed kernel gets zeros: everything off */
+	if (!launch->kernel && function)
+		launch->kernel = gt_function_discover((void *)(uintptr_t)function);
 	launch->context = gt_context_current();
 	launch->record.tid = thread_id();
 	launch->record.kernel = launch->kernel ? launch->kernel->id : 0;
@@ -92,7 +94,7 @@ static void fill_hidden(struct gt_launch *launch)
 	uint64_t on;
 
 	launch->record.launch = id & GT_LAUNCH_ID_MASK;
-	if (!launch->kernel || !launch->kernel->probed || !launch->context)
+	if (!gt_kernel_is_probed(launch->kernel) || !launch->context)
 		return;
 	on = __atomic_load_n(&gt_session.shm->switches, __ATOMIC_RELAXED);
 	if (launch->record.flags & GT_LAUNCH_CAPTURED)
@@ -100,6 +102,8 @@ static void fill_hidden(struct gt_launch *launch)
 	else if (on & gt_session.timeline)
 		launch->record.launch |= gt_context_take_slot(launch->context, launch->record.launch);
 	launch->record.flags |= GT_LAUNCH_PROBED;
+	if (launch->record.flags & GT_LAUNCH_CAPTURED)
+		atomic_store_explicit(&launch->context->in_graphs, true, memory_order_relaxed);
 	launch->hidden.launch = launch->record.launch | on << GT_LAUNCH_ID_BITS;
 	launch->hidden.dev = launch->context->dev;
 	launch->hidden.host = launch->context->host;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels whose image was loaded before the agent looked: the driver knows their names. */
+#ifndef GT_AGENT_UNSEEN_H
+#define GT_AGENT_UNSEEN_H
+
+struct gt_kernel;
+
+/*
+ * The kernel that a handle of the driver's stands for, one for each name; it lives
+ * as long as the process.  NULL: out of memory.  Not for two threads at once.
+ */
+struct gt_kernel *gt_unseen_kernel(void *function);
+
+/* Tell a new controller of all of them. */
+void gt_unseen_tell(void);
+
+#endif
