@@ -1,47 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs to trace, the tools that trace them, and what came out."""
+"""The tools that trace programs, and what came out."""
 
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import time
+import typing
 
 import check_trace
+from programs import PROGRAMS
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCES = HERE / "programs"
-
-# The programs to trace: source, and flags of the compiler.
-PROGRAMS = {
-    "vecadd": ("vecadd.cu", ()),
-    "vecadd-sass": ("vecadd.cu", ("-gencode=arch=compute_ARCH,code=sm_ARCH",)),
-    "vecadd-ptx": ("vecadd.cu", ("-gencode=arch=compute_ARCH,code=compute_ARCH",)),
-    "vecadd-archs": ("vecadd.cu", ("-gencode=arch=compute_OLDER,code=[compute_OLDER,sm_OLDER]",
-                                   "-gencode=arch=compute_ARCH,code=[compute_ARCH,sm_ARCH]")),
-    "vecadd-debug": ("vecadd.cu", ("-G",)),
-    "vecadd-lineinfo": ("vecadd.cu", ("-lineinfo",)),
-    "vecadd-none": ("vecadd.cu", ("-compress-mode=none",)),
-    "vecadd-size": ("vecadd.cu", ("-compress-mode=size",)),
-    "vecadd-speed": ("vecadd.cu", ("-compress-mode=speed",)),
-    "vecadd-balance": ("vecadd.cu", ("-compress-mode=balance",)),
-    "vecadd-shared": ("vecadd.cu", ("-cudart=shared",)),
-    "threads": ("threads.cu", ()),
-    "threads-ptds": ("threads.cu", ("-default-stream=per-thread",)),
-    "graph": ("graph.cu", ()),
-    "many": ("many.cu", ()),
-    "shapes": ("shapes.cu", ()),
-    "returns": ("returns.cu", ()),
-    "variable": ("variable.cu", ()),
-    # These need no CUDA toolkit.
-    "spin": ("spin.c", ()),
-    "twins": ("twins.c", ()),
-    # Uses libgputrace itself.
-    "clock": ("../clock.c", ("-IINCLUDE", "-LLIBRARIES", "-lgputrace", "-Wl,-rpath,LIBRARIES")),
-}
-
+ROOT = HERE.parent.parent
 
 class Failure(Exception):
     pass
@@ -56,6 +32,15 @@ def expect(condition, text):
         raise Failure(text)
 
 
+class Kernel(typing.NamedTuple):
+    """A line of gputrace-kernels; reason: why programs are not in it, or not all of them."""
+
+    name: str
+    route: str
+    launches: int
+    reason: str
+
+
 class Outcome:
     """A finished command: its output, and the "word number" lines of it."""
 
@@ -65,6 +50,9 @@ class Outcome:
         self.out = result.stdout.decode(errors="replace")
         self.err = result.stderr.decode(errors="replace")
         self.seconds = seconds
+
+    def states(self, word):
+        return re.search(rf"^{word} \d+$", self.out, re.MULTILINE) is not None
 
     def number(self, word):
         match = re.search(rf"^{word} (\d+)$", self.out, re.MULTILINE)
@@ -88,6 +76,8 @@ class Lab:
         self.nvcc = self.find_nvcc()
         self.arch = self.find_arch()
         self.environment = self.find_environment()
+        self.numbers = itertools.count()
+        self.tables = {}  # for the report: {title: (columns, rows)}
 
     def find_environment(self):
         """What the tools need to use what lies in the build tree instead of what is installed."""
@@ -121,44 +111,49 @@ class Lab:
         """The path of a program of PROGRAMS, built if need be."""
         if name == "demo":
             return self.build / "examples/demo/vecadd"
-        source, flags = PROGRAMS[name]
-        target = self.programs / name
-        cuda = source.endswith(".cu")
-        if cuda and self.device == "sim":
+        program = PROGRAMS[name]
+        if program.language != "c" and self.device == "sim":
             raise Skip("the software device does not run the CUDA runtime")
-        if target.exists() and (self.is_new(target) or (cuda and not self.nvcc)):
+        if program.language == "py":
+            return SOURCES / program.sources[0]
+        target = self.programs / name
+        needs_toolkit = program.language == "cu" or program.toolkit
+        if target.exists() and (self.is_new(target) or (needs_toolkit and not self.nvcc)):
             return target
-        if cuda and not self.nvcc:
+        if needs_toolkit and not self.nvcc:
             raise Skip("no nvcc (set NVCC)")
-        if cuda:
-            argv = [self.nvcc, "-O2", "-std=c++17", *self.fill_in(flags)]
-        else:
-            argv = [*os.environ.get("CC", "cc").split(), "-std=gnu11", "-O2"]
-            argv += os.environ.get("SANITIZE_FLAGS", "").split()
-        argv += [str(SOURCES / source), "-o", str(target), "-ldl"]
-        if not cuda:
-            argv += self.fill_in_paths(flags)
+        # Renamed when whole: several checks may want it at once.
+        unfinished = self.programs / f"{name}.{next(self.numbers)}"
+        argv = self.compiler(program) + ["-o", str(unfinished), *self.fill_in(program)]
         result = subprocess.run(argv, capture_output=True, text=True)
         expect(result.returncode == 0, f"{' '.join(argv)}: {result.stderr.strip()[-400:]}")
+        unfinished.rename(target)
         return target
 
     @staticmethod
     def is_new(target):
         return all(target.stat().st_mtime >= source.stat().st_mtime for source in SOURCES.iterdir())
 
-    def fill_in(self, flags):
-        """ARCH is this GPU's, for which nvcc compiles unless told otherwise."""
-        arch = self.arch
-        older = "75" if arch != "75" else "80"
-        if not any("gencode" in flag for flag in flags):
+    def compiler(self, program):
+        sources = [str(SOURCES / source) for source in program.sources]
+        libraries = self.toolkit / "lib64" if self.nvcc else None
+        if program.language == "cu":
+            return [self.nvcc, "-O2", "-std=c++17", *sources, "-ldl", f"-Xlinker=-rpath,{libraries}"]
+        argv = [*os.environ.get("CC", "cc").split(), "-std=gnu11", "-O2", *os.environ.get("SANITIZE_FLAGS", "").split()]
+        if program.toolkit:
+            argv += [f"-I{self.toolkit}/include", f"-L{libraries}", f"-Wl,-rpath,{libraries}"]
+        return [*argv, *sources, "-ldl"]
+
+    def fill_in(self, program):
+        """nvcc compiles for this GPU unless told otherwise."""
+        flags = program.flags
+        if program.language == "cu" and not any("gencode" in flag for flag in flags):
             flags = ("-arch=sm_ARCH", *flags)
-        return [flag.replace("ARCH", arch).replace("OLDER", older) for flag in flags]
+        words = {"ARCH": self.arch, "OLDER": "75" if self.arch != "75" else "80", "INCLUDE": str(ROOT / "include"),
+                 "LIBRARIES": str(self.build / ".libs")}
+        return [re.sub("|".join(words), lambda match: words[match.group()], flag) for flag in flags]
 
-    def fill_in_paths(self, flags):
-        include, libraries = str(HERE.parent.parent / "include"), str(self.build / ".libs")
-        return [flag.replace("INCLUDE", include).replace("LIBRARIES", libraries) for flag in flags]
-
-    def build_programs(self, names):
+    def build_programs(self):
         """Build several at a time; what goes wrong is said by the check that needs the program."""
 
         def build(name):
@@ -167,12 +162,14 @@ class Lab:
             except (Failure, Skip):
                 pass
 
+        # Those that take longest first.
+        names = sorted(PROGRAMS, key=lambda name: name not in ("sort", "cublas", "cufft", "gridsync", "cluster", "mma"))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(build, names))
 
-    def runtime_libraries(self):
-        """Where libcudart.so is, for the programs that do not bring it along."""
-        return pathlib.Path(self.nvcc).resolve().parent.parent / "lib64"
+    @property
+    def toolkit(self):
+        return pathlib.Path(self.nvcc).resolve().parent.parent
 
     # Commands
 
@@ -186,31 +183,54 @@ class Lab:
             raise Failure(f"{' '.join(map(str, argv))}: no end after {timeout} s") from None
         return Outcome(argv, result, time.monotonic() - begin)
 
+    @staticmethod
+    def command(program, args):
+        """The words to run a program by: Python's need an interpreter."""
+        interpreter = [sys.executable, "-B"] if str(program).endswith(".py") else []
+        return [*interpreter, program, *args]
+
     def bare(self, program, *args, env=None):
         """The program by itself."""
         if self.device == "sim":
             # The tool puts the software device in the loader's path; nothing is attached.
             return self.record(program, *args, options=["--no-api"], trace=False, env=env)[0]
-        return self.call(program, *args, env=env).good()
+        outcome = self.call(*self.command(program, args), env=env)
+        if outcome.status == 77:
+            raise Skip(outcome.out.strip())
+        return outcome.good()
 
     def tool(self, name, *args, env=None, timeout=300):
         return self.call(self.build / name, f"--device={self.device}", *args, env=env, timeout=timeout)
 
     def record(self, program, *args, options=(), trace=True, env=None):
         """Run under gputrace-record; the outcome and the checked trace."""
-        path = self.scratch / "trace.json"
+        path = self.scratch / f"trace-{next(self.numbers)}.json"
+        outcome = self.tool("gputrace-record", *options, "-o", path, "--", *self.command(program, args), env=env).good()
+        checked, errors = check_trace.check(path) if trace else (None, [])
         path.unlink(missing_ok=True)
-        outcome = self.tool("gputrace-record", *options, "-o", path, "--", program, *args, env=env).good()
-        if not trace:
-            return outcome, None
-        checked, errors = check_trace.check(path)
         expect(not errors, f"{len(errors)} faults in the trace, the first: {errors[:1]}")
         return outcome, checked
 
+    def list_kernels(self, program, *args, env=None):
+        """Run under gputrace-kernels; the outcome and its list."""
+        outcome = self.tool("gputrace-kernels", "--", *self.command(program, args), env=env).good()
+        found = []
+        for line in outcome.out.splitlines():
+            row = re.match(r" *\d+ +\d+ +\d+ +\S+ +\d+ +\d+ +(\d+)  (PTX|graft|none) +(.*)", line)
+            reason = re.match(r" {20,}no probe: (.*)", line)
+            if row:
+                found.append(Kernel(row.group(3), row.group(2), int(row.group(1)), ""))
+            elif reason and found:
+                found[-1] = found[-1]._replace(reason=reason.group(1))
+        return outcome, found
+
     def run_object(self, name, program, *args, options=(), env=None):
-        """Run under gputrace-run with one of examples/bpf."""
-        path = self.build / "examples/bpf" / f"{name}.bpf.o"
-        return self.tool("gputrace-run", *options, path, "--", program, *args, env=env).good()
+        """Run under gputrace-run with an object of examples/bpf or tests/gpu/probes."""
+        folders = [self.build / "examples/bpf", self.build / "tests/gpu/probes"]
+        paths = [folder / f"{name}.bpf.o" for folder in folders]
+        path = next((path for path in paths if path.exists()), None)
+        expect(path, f"{name}.bpf.o is not built")
+        return self.tool("gputrace-run", *options, path, "--", *self.command(program, args), env=env).good()
 
 
 def maps(text):

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Handles are pointers, results ints. */
 #define FUNCTIONS(X) \
@@ -32,10 +33,35 @@
 	X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, \
 			   void **, void **))
 
+/* out[i] = out[i] * 1664525 + value for each thread of one-dimensional blocks. */
+#define STEP_PTX(name) \
+	".version 6.3\n" \
+	".target sm_75\n" \
+	".address_size 64\n" \
+	".visible .entry " name "(.param .u64 out, .param .u32 value)\n" \
+	"{\n" \
+	"	.reg .b32 %i, %block, %width, %value, %old;\n" \
+	"	.reg .b64 %out, %offset;\n" \
+	"	mov.u32 %i, %tid.x;\n" \
+	"	mov.u32 %block, %ctaid.x;\n" \
+	"	mov.u32 %width, %ntid.x;\n" \
+	"	mad.lo.u32 %i, %block, %width, %i;\n" \
+	"	ld.param.u64 %out, [out];\n" \
+	"	cvta.to.global.u64 %out, %out;\n" \
+	"	mul.wide.u32 %offset, %i, 4;\n" \
+	"	add.u64 %out, %out, %offset;\n" \
+	"	ld.param.u32 %value, [value];\n" \
+	"	ld.global.u32 %old, [%out];\n" \
+	"	mad.lo.u32 %old, %old, 1664525, %value;\n" \
+	"	st.global.u32 [%out], %old;\n" \
+	"	ret;\n" \
+	"}\n"
+
 #define DECLARE(name, parameters) static int (*name) parameters __attribute__((unused));
 FUNCTIONS(DECLARE)
 
 static int device;
+static void *driver;		/* the library itself */
 
 #define CHECK(call) check(call, #call)
 static inline void check(int result, const char *call)
@@ -57,15 +83,20 @@ static inline void *driver_symbol(void *library, const char *name)
 	return address;
 }
 
+static inline void driver_load(void)
+{
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+#define FIND(name, parameters) *(void **)&name = driver_symbol(driver, #name);
+	FUNCTIONS(FIND)
+	CHECK(cuInit(0));
+}
+
 /* Find the driver and make the first GPU current. */
 static inline void driver_open(void)
 {
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	void *context;
 
-#define FIND(name, parameters) *(void **)&name = driver_symbol(library, #name);
-	FUNCTIONS(FIND)
-	CHECK(cuInit(0));
+	driver_load();
 	CHECK(cuDeviceGet(&device, 0));
 	CHECK(cuDevicePrimaryCtxRetain(&context, device));
 	CHECK(cuCtxSetCurrent(context));
@@ -74,6 +105,31 @@ static inline void driver_open(void)
 static inline void driver_close(void)
 {
 	CHECK(cuDevicePrimaryCtxRelease_v2(device));
+}
+
+/* FNV-1a over 32-bit words. */
+static inline uint64_t checksum(const uint32_t *words, size_t count)
+{
+	uint64_t sum = 14695981039346656037ull;
+
+	for (size_t i = 0; i < count; i++)
+		sum = (sum ^ words[i]) * 1099511628211ull;
+	return sum;
+}
+
+/* What was launched, all in blocks of whole warps, and a checksum of what it computed. */
+static inline void report(unsigned long launches, unsigned long threads, uint64_t sum)
+{
+	printf("launches %lu\nthreads %lu\nwarps %lu\nchecksum %016llx\n", launches, threads, threads / 32,
+	       (unsigned long long)sum);
+}
+
+static inline void require(int right, const char *what)
+{
+	if (right)
+		return;
+	fprintf(stderr, "wrong result: %s\n", what);
+	exit(1);
 }
 
 /* The number after an option, or what to take without it. */

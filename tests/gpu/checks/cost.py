@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What it costs: times of kernels with programs in them against those without, in one run."""
+
+import re
+
+from checks.registry import check
+from lab import Failure, Skip, expect
+
+KERNELS = ("vecadd", "matmul", "stream")
+# Object, what it is, and how much longer a kernel may take.
+PROBES = (
+    ("empty", "empty program, each thread", {"vecadd": 1.05, "matmul": 1.03, "stream": 1.03}),
+    ("kernel-count", "entry counter, each warp", {"vecadd": 1.05, "matmul": 1.03, "stream": 1.03}),
+    ("trace-map", "memory trace, each warp, map", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
+    ("trace-ring", "memory trace, each warp, records", {}),
+)
+ROUTES = ("graft", "ptx")
+TITLE = "Cost in kernel time"
+
+
+def times(outcome):
+    return {name: int(ns) for name, ns in re.findall(r"^time (\S+) (\d+)$", outcome.out, re.MULTILINE)}
+
+
+def is_in(outcome):
+    return "not in kernel" not in outcome.err
+
+
+def ratios(seen, bare, goals):
+    """A cell for each kernel, and the goals that were missed."""
+    cells, missed = [], []
+    for kernel in KERNELS:
+        ratio = seen[kernel] / bare[kernel]
+        cells.append(f"{seen[kernel] / 1000:.2f} us, {ratio:.2f}x")
+        if ratio > goals.get(kernel, ratio):
+            missed.append(f"{kernel} {ratio:.2f}x, not {goals[kernel]}x")
+    return cells, missed
+
+
+@check(alone=True)
+def cost_in_kernels(lab):
+    """Vector addition of 5 us, product of matrices of 200 us, memory-bound kernel of 2 ms."""
+    if lab.device == "sim":
+        raise Skip("times of the software device mean nothing")
+    program = lab.program("speed")
+    first = times(lab.bare(program))
+    rows, missed = [], []
+    for name, what, goals in (*PROBES, (None, "timeline", {})):
+        for route in ROUTES:
+            env = {"GPUTRACE_ROUTE": route}
+            if name:
+                outcome = lab.run_object(name, program, env=env)
+            else:
+                outcome, _ = lab.record(program, options=["--no-api"], trace=False, env=env)
+            if not is_in(outcome):
+                rows.append((what, route, *("not possible" for _ in KERNELS)))
+                continue
+            cells, over = ratios(times(outcome), first, goals)
+            rows.append((what, route, *cells))
+            missed += [f"{what} by {route}: {text}" for text in over]
+    again = times(lab.bare(program))
+    # The same program by itself, at the begin and at the end: what a ratio can be trusted for.
+    rows.append(("nothing, once more", "", *ratios(again, first, {})[0]))
+    lab.tables[TITLE] = (("program", "route", *(f"{kernel}, bare {first[kernel] / 1000:.2f} us" for kernel in KERNELS)), rows)
+    text = "; ".join(f"{what} {route} {' / '.join(cell.rpartition(' ')[2] for cell in cells)}" for what, route, *cells in rows)
+    if missed:
+        raise Failure(f"goals missed: {', '.join(missed)}; all ({' / '.join(KERNELS)}): {text}")
+    return f"{' / '.join(KERNELS)}: {text}"
+
+
+@check(alone=True)
+def cost_of_a_training_step(lab):
+    """A step of PyTorch, 20 linear layers and Adam."""
+    program, args = lab.program("torch-step"), ("eager", "--time")
+    first = lab.bare(program, *args)
+    runs = {"timeline": lab.record(program, *args, options=["--no-api"], trace=False)[0],
+            "entry counter": lab.run_object("kernel-count", program, *args),
+            "nothing, once more": lab.bare(program, *args)}
+    bare = times(first)["step"]
+    for outcome in runs.values():
+        expect(re.findall("^loss .*", outcome.out, re.MULTILINE) == re.findall("^loss .*", first.out, re.MULTILINE),
+               "a loss changed")
+    return f"bare {bare / 1e6:.2f} ms, " + ", ".join(
+        f"{name} {times(outcome)['step'] / bare:.2f}x" for name, outcome in runs.items())
+
+
+@check(alone=True)
+def cost_of_launches(lab):
+    """How much longer 10,000 launches take; a figure, no bound."""
+    program = lab.program("many")
+    args = ["--launches", "10000", "--batch", "100"]
+    bare = min(lab.bare(program, *args).seconds for _ in range(3))
+    traced = min(lab.record(program, *args, options=["--no-api"], trace=False)[0].seconds for _ in range(3))
+    calls = min(lab.record(program, *args, trace=False)[0].seconds for _ in range(3))
+    return f"bare {bare:.2f} s, kernels {traced:.2f} s, kernels and calls {calls:.2f} s"

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Every program: bare, with the timeline, with counts at entry and exit of every kernel,
+with probes at every access to memory.  Its output stays the same, what it states of its
+launches is what was seen, and every kernel is listed, with the reason if it lacks a probe.
+"""
+
+import fnmatch
+import re
+import typing
+
+from checks.compare import same_output
+from checks.registry import add_check
+from lab import Skip, expect, maps, only
+
+NO_PTX = "programs at memory accesses, instructions and blocks need PTX, and the image has none"
+
+
+class Run(typing.NamedTuple):
+    """
+    graphs: kernels run that no call launched, so that calls need not be as many.
+    fails: ends with an error of the GPU on purpose, which takes the counters with it.
+    refused: patterns of reasons for which kernels may lack probes at entry and exit.
+    memory_refused: the same for probes at accesses to memory.
+    machine_code: needs a device that runs it; the software device does not, nor the CUDA runtime.
+    """
+
+    program: str
+    args: tuple = ()
+    graphs: bool = False
+    fails: bool = False
+    refused: tuple = ()
+    memory_refused: tuple = ()
+    machine_code: bool = False
+
+
+LIBRARY = {"memory_refused": (NO_PTX,)}
+RUNS = {
+    "accesses": Run("accesses"),
+    "async": Run("async"),
+    "attributes": Run("attributes"),
+    "calls": Run("calls"),
+    "cluster": Run("cluster"),
+    "conditional": Run("conditional", graphs=True),
+    "contexts": Run("contexts"),
+    "cublas": Run("cublas", **LIBRARY),
+    "cufft": Run("cufft", **LIBRARY),
+    "cupy": Run("with-cupy", **LIBRARY),
+    "fault-address": Run("fault", ("address",), fails=True),
+    "fault-assert": Run("fault", ("assert",), fails=True),
+    "fault-trap": Run("fault", ("trap",), fails=True),
+    "fork": Run("fork"),
+    "getproc": Run("getproc"),
+    "graph-change": Run("graph-change", graphs=True),
+    "graph-device": Run("graph-device", graphs=True, **LIBRARY),
+    "graph-nodes": Run("graph", ("--nodes",), graphs=True),
+    "gridsync": Run("gridsync"),
+    "hostfunc": Run("hostfunc"),
+    "jitlink": Run("jitlink", machine_code=True, **LIBRARY),
+    "launches": Run("launches"),
+    "link": Run("link", machine_code=True, **LIBRARY),
+    "managed": Run("managed"),
+    "mma": Run("mma"),
+    "nested": Run("nested", **LIBRARY),
+    "nvrtc": Run("nvrtc", machine_code=True, **LIBRARY),
+    "nvrtc-ptx": Run("nvrtc", ("ptx",)),
+    "parameters": Run("parameters"),
+    "pdl": Run("pdl"),
+    "pool": Run("pool", graphs=True),
+    "printf": Run("printf"),
+    "rdc": Run("rdc", **LIBRARY),
+    "returns": Run("returns"),
+    "runtime-dlopen": Run("runtime-dlopen", machine_code=True),
+    "shapes": Run("shapes"),
+    "sort": Run("sort"),
+    "surface": Run("surface"),
+    "texture": Run("texture"),
+    "torch-compiled": Run("torch-step", ("compiled",), **LIBRARY),
+    "torch-eager": Run("torch-step", ("eager",), **LIBRARY),
+    "torch-graph": Run("torch-step", ("graph",), graphs=True, **LIBRARY),
+    "triton": Run("with-triton", **LIBRARY),
+    "twins": Run("twins", ("--rounds", "20")),
+    "variable": Run("variable"),
+    "warps": Run("warps"),
+    "wgmma": Run("wgmma"),
+}
+
+
+def allowed(reason, patterns):
+    return any(fnmatch.fnmatchcase(reason, pattern) for pattern in patterns)
+
+
+def lacking(outcome):
+    """{kernel: reason} as gputrace-run says it at the end."""
+    return dict(re.findall(r"not in kernel (.*?): (.*)", outcome.err))
+
+
+def kernels(lab, run, bare):
+    """Every kernel is listed, with a probe or with the reason why not; how many launches nobody will see."""
+    outcome, found = lab.list_kernels(lab.program(run.program), *run.args)
+    same_output(outcome, bare)
+    expect(found, "no kernel is listed")
+    without = [kernel for kernel in found if kernel.route == "none"]
+    for kernel in without:
+        expect(kernel.reason, f"{kernel.name} has no probe, and no reason is given")
+        expect(allowed(kernel.reason, run.refused), f"{kernel.name} has no probe: {kernel.reason}")
+    launches = sum(kernel.launches for kernel in found)
+    if bare.states("launches") and not run.graphs and not run.fails:
+        expect(launches == bare.number("launches"), f"{launches} launches listed of {bare.number('launches')}")
+    return found, without
+
+
+def timeline(lab, run, bare, without):
+    outcome, trace = lab.record(lab.program(run.program), *run.args)
+    expect(outcome.out == bare.out, f"the program's output changed: {outcome.out!r}, not {bare.out!r}")
+    expect(trace.lost == 0, f"{trace.lost} records lost")
+    seen = len(trace.kernels)
+    if bare.states("launches"):
+        launches = bare.number("launches") - sum(kernel.launches for kernel in without)
+        # The kernel that fails does not end.
+        expect(seen == launches, f"{seen} kernels for {launches} launches")
+    expect(seen, "no kernel in the timeline")
+    return f"{seen} kernels, {len(trace.launches)} launches"
+
+
+def entry_and_exit(lab, run, bare, without):
+    outcome = lab.run_object("threads", lab.program(run.program), *run.args)
+    same_output(outcome, bare)
+    if run.fails:
+        return "output right"
+    found = maps(outcome.out)
+    entered, left = only(found, "entered"), only(found, "left")
+    expect(entered == left, f"{entered} threads entered, {left} left")
+    expect(entered, "no thread was counted")
+    if bare.states("threads") and not without:
+        expect(entered == bare.number("threads"), f"{entered} threads entered, {bare.number('threads')} were launched")
+    return f"{entered} = {left} threads"
+
+
+def memory(lab, run, bare):
+    outcome = lab.run_object("memory", lab.program(run.program), *run.args)
+    same_output(outcome, bare)
+    refused = lacking(outcome)
+    for kernel, reason in refused.items():
+        expect(allowed(reason, run.memory_refused + run.refused), f"no memory probe in {kernel}: {reason}")
+    if run.fails:
+        return "output right"
+    counted = sum(values[0] for values in maps(outcome.out).get("accesses", {}).values())
+    expect(counted or refused, "no access was counted")
+    return f"{counted} accesses of warps" + (f", {len(refused)} kernels refused" if refused else "")
+
+
+TITLE = "Programs"
+COLUMNS = ("program", "kernels", "timeline", "entry and exit", "memory", "without probe")
+
+
+def row(lab, name, run):
+    if run.machine_code and lab.device == "sim":
+        raise Skip("the software device runs no machine code, nor the CUDA runtime")
+    bare = lab.bare(lab.program(run.program), *run.args)
+    found, without = kernels(lab, run, bare)
+    routes = [kernel.route for kernel in found]
+    cells = [", ".join(f"{routes.count(route)} {route}" for route in sorted(set(routes))),
+             timeline(lab, run, bare, without),
+             entry_and_exit(lab, run, bare, without),
+             memory(lab, run, bare),
+             "; ".join(sorted({f"{kernel.name}: {kernel.reason}" for kernel in without}))]
+    lab.tables.setdefault(TITLE, (COLUMNS, []))[1].append((name, *cells))
+    return "; ".join(f"{column}: {cell}" for column, cell in zip(COLUMNS[1:], cells) if cell)
+
+
+for name, run in RUNS.items():
+    add_check(f"program_{name}", lambda lab, name=name, run=run: row(lab, name, run))
+
+
+def accesses(lab):
+    """Accesses of every kind and space, counted by thread: each once, with its size and address."""
+    outcome = lab.run_object("accesses", lab.program("accesses"))
+    right = {(int(kind) * 4 + int(space)): list(map(int, numbers.split()))
+             for kind, space, numbers in re.findall(r"^access (\d) (\d) (.*)$", outcome.err, re.MULTILINE)}
+    expect(len(right) == 7, f"the program says what it did of {len(right)} kinds and spaces, not 7")
+    seen = {key: [value % 2**64 for value in values] for key, values in maps(outcome.out).get("accesses", {}).items()}
+    expect(seen == right, f"{seen}, not {right}")
+    return f"{sum(values[0] for values in seen.values())} accesses of {len(seen)} kinds and spaces"
+
+
+add_check("every_access", accesses)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of checks: each returns the numbers that it saw, or raises Failure or Skip."""
+
+CHECKS = []
+
+
+class Check:
+    def __init__(self, name, function, alone):
+        self.name = name
+        self.function = function
+        self.alone = alone
+
+
+def check(function=None, *, alone=False):
+    """Add a check; alone: it measures time, so that nothing else may run meanwhile."""
+    if function is None:
+        return lambda function: check(function, alone=alone)
+    add_check(function.__name__, function, alone=alone)
+    return function
+
+
+def add_check(name, function, *, alone=False):
+    CHECKS.append(Check(name, function, alone))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs to trace: how each is built."""
+
+import typing
+
+NATIVE = "-gencode=arch=compute_ARCH,code=sm_ARCH"
+PTX = "-gencode=arch=compute_ARCH,code=compute_ARCH"
+OLDER = "-gencode=arch=compute_OLDER,code=[compute_OLDER,sm_OLDER]"
+BOTH = "-gencode=arch=compute_ARCH,code=[compute_ARCH,sm_ARCH]"
+# Features of this very architecture, which no other one has.
+ACCELERATED = "-gencode=arch=compute_ARCHa,code=[compute_ARCHa,sm_ARCHa]"
+DEVICE_RUNTIME = ("-rdc=true", "-lcudadevrt")
+GPUTRACE = ("-IINCLUDE", "-LLIBRARIES", "-lgputrace", "-Wl,-rpath,LIBRARIES")
+
+
+class Program(typing.NamedTuple):
+    """
+    Sources of CUDA are built by nvcc, those of C by cc; Python needs no build.  In the
+    flags ARCH is this GPU's architecture, OLDER another; INCLUDE and LIBRARIES are
+    libgputrace's.  toolkit: C that needs headers and libraries of the CUDA toolkit.
+    """
+
+    sources: tuple
+    flags: tuple = ()
+    toolkit: bool = False
+
+    @property
+    def language(self):
+        return self.sources[0].rpartition(".")[2]
+
+
+def variant(source, *flags, toolkit=False):
+    return Program((source,), flags, toolkit)
+
+
+def plain(*names):
+    return {name: Program((f"{name}.cu",)) for name in names}
+
+
+PROGRAMS = {
+    # One program, built in many ways.
+    "vecadd": variant("vecadd.cu"),
+    "vecadd-sass": variant("vecadd.cu", NATIVE),
+    "vecadd-ptx": variant("vecadd.cu", PTX),
+    "vecadd-archs": variant("vecadd.cu", OLDER, BOTH),
+    "vecadd-debug": variant("vecadd.cu", "-G"),
+    "vecadd-lineinfo": variant("vecadd.cu", "-lineinfo"),
+    "vecadd-none": variant("vecadd.cu", "-compress-mode=none"),
+    "vecadd-size": variant("vecadd.cu", "-compress-mode=size"),
+    "vecadd-speed": variant("vecadd.cu", "-compress-mode=speed"),
+    "vecadd-balance": variant("vecadd.cu", "-compress-mode=balance"),
+    "vecadd-shared": variant("vecadd.cu", "-cudart=shared"),
+    "threads-ptds": variant("threads.cu", "-default-stream=per-thread"),
+    # CUDA runtime.
+    **plain("accesses", "async", "attributes", "calls", "cluster", "conditional", "fault", "graph", "graph-change",
+            "gridsync", "hostfunc", "managed", "many", "mma", "parameters", "pdl", "pool", "printf", "returns", "shapes",
+            "speed", "surface", "texture", "threads", "variable", "warps"),
+    "cublas": variant("cublas.cu", "-lcublas"),
+    "cufft": variant("cufft.cu", "-lcufft"),
+    "graph-device": variant("graph-device.cu", *DEVICE_RUNTIME),
+    "nested": variant("nested.cu", *DEVICE_RUNTIME),
+    "rdc": Program(("rdc.cu", "rdc-part.cu"), ("-rdc=true",)),
+    "sort": variant("sort.cu"),
+    "wgmma": variant("wgmma.cu", ACCELERATED),
+    # Driver API alone: these run on the software device as well.
+    "contexts": variant("contexts.c"),
+    "fork": variant("fork.c"),
+    "getproc": variant("getproc.c"),
+    "launches": variant("launches.c"),
+    "link": variant("link.c"),
+    "spin": variant("spin.c"),
+    "twins": variant("twins.c"),
+    "jitlink": variant("jitlink.c", "-lnvrtc", "-lnvJitLink", toolkit=True),
+    "nvrtc": variant("nvrtc.c", "-lnvrtc", toolkit=True),
+    "runtime-dlopen": variant("runtime-dlopen.c", toolkit=True),
+    # Python.
+    "torch-step": variant("torch-step.py"),
+    "with-cupy": variant("with-cupy.py"),
+    "with-triton": variant("with-triton.py"),
+    # Uses libgputrace itself.
+    "clock": variant("../clock.c", *GPUTRACE),
+}
