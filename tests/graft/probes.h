@@ -77,7 +77,7 @@ static const char test_probes[] =
 	"\tcvt.u64.u32 %rd2, %r1;\n"
 	"\tred.global.add.u64 [%rd1+40], %rd2;\n")
 	PROBE("params",
-	"\tld.param.b64 %rd2, [params_4];\n"
+	"\tld.param.b64 %rd2, [params_4]; and.b64 %rd2, %rd2, 0xffffffffffff;\n"
 	"\tld.u32 %r1, [%rd2]; cvt.u64.u32 %rd3, %r1;\n"
 	"\tred.global.add.u64 [%rd1+48], %rd3;\n")
 	PROBE_BIG("big_entry", 56, 64)

@@ -242,10 +242,10 @@ static int write_kernel(struct graft *g, const struct gt_graft_plan *plan, const
 	struct gt_bytes records = { 0 }, constants = { 0 };
 	uint32_t moved = properties->param_base - gt_elf_param_base(g->elf.arch);
 	uint32_t end = properties->param_base + result->hidden_offset + HIDDEN_BYTES;
+	uint32_t number = gt_hidden_number(result->hidden_offset, moved, properties->param_bytes);
 	struct gt_new_code code;
 	const char *text;
-	int r = gt_write_code(&g->elf, kernel, plan, scan, gt_hidden_number(result->hidden_offset, moved), &code,
-			      &text);
+	int r = gt_write_code(&g->elf, kernel, plan, scan, number, &code, &text);
 
 	if (r == -EINVAL)
 		refuse(result, GT_REASON_LIMITS, text);

@@ -25,14 +25,28 @@ static const char empty_kernel_params[] =
 /* See stub.h for what becomes of the special registers. */
 static const char preamble[] =
 	"\n\t.reg .b32 %__gt_m, %__gt_n, %__gt_id;\n"
-	"\t.reg .b64 %__gt_base, %__gt_moved;\n"
+	"\t.reg .b64 %__gt_base;\n"
 	"\tmov.u32 %__gt_m, %lanemask_gt;\n"
 	"\tand.b32 %__gt_n, %__gt_m, 0xffff;\n"
 	"\tcvt.u64.u32 %__gt_base, %__gt_n;\n"
-	"\tshr.u32 %__gt_n, %__gt_m, 16;\n"
-	"\tcvt.u64.u32 %__gt_moved, %__gt_n;\n"
 	"\tmov.u32 %__gt_id, %lanemask_ge;\n"
 	"\tand.b32 %__gt_id, %__gt_id, 0x7fffffff;\n";
+
+/* The parameters' address and above it their size, as the instrumenter gives it; 0: there are none. */
+static const char preamble_params[] =
+	"\t.reg .b64 %__gt_params, %__gt_size, %__gt_moved;\n"
+	"\t.reg .pred %__gt_none;\n"
+	"\tshr.u32 %__gt_n, %__gt_m, 16;\n"
+	"\tcvt.u64.u32 %__gt_size, %__gt_n;\n"
+	"\tand.b64 %__gt_moved, %__gt_size, -8;\n"
+	"\tsub.s64 %__gt_size, %__gt_base, %__gt_size;\n"
+	"\tmov.b64 %__gt_params, __gt_launch;\n"
+	"\tadd.s64 %__gt_params, %__gt_params, %__gt_moved;\n"
+	"\tcvta.param.u64 %__gt_params, %__gt_params;\n"
+	"\tsetp.eq.s64 %__gt_none, %__gt_size, 0;\n"
+	"\tshl.b64 %__gt_size, %__gt_size, 48;\n"
+	"\tor.b64 %__gt_params, %__gt_params, %__gt_size;\n"
+	"\tselp.b64 %__gt_params, 0, %__gt_params, %__gt_none;\n";
 
 /* What to write in place of what, in the kernel's body. */
 struct substitution {
@@ -42,8 +56,8 @@ struct substitution {
 static const struct substitution in_body[] = {
 	{ "[__gt_launch+", "[%__gt_base+" },
 	{ KERNEL_ID_TEXT, "%__gt_id" },
-	{ "mov.b64 %__gt_q, __gt_launch;",
-	  "mov.b64 %__gt_q, __gt_launch;\n\tadd.s64 %__gt_q, %__gt_q, %__gt_moved;" },
+	/* The empty kernel has no parameters. */
+	{ "mov.b64 %__gt_q, 0;", "mov.b64 %__gt_q, %__gt_params;" },
 };
 
 /* Past what was replaced at `at`; NULL: nothing. */
@@ -208,7 +222,7 @@ static void write_part(struct ptx_text *out, const char *text, const char *end, 
 }
 
 /* From the instrumenter's text of the empty kernel to the stub's. */
-static int rewrite(const char *text, bool exit, char **ret_text, char *why)
+static int rewrite(const char *text, bool exit, bool params, char **ret_text, char *why)
 {
 	const char *kernel = strstr(text, ENTRY), *body;
 	struct ptx_text out = { 0 };
@@ -219,6 +233,8 @@ static int rewrite(const char *text, bool exit, char **ret_text, char *why)
 	write_part(&out, text, kernel, false, exit);
 	gt_text_add(&out, kernel, (size_t)(body + 1 - kernel));
 	gt_text_puts(&out, preamble);
+	if (params)
+		gt_text_puts(&out, preamble_params);
 	write_part(&out, body + 1, body + strlen(body), true, exit);
 	if (out.failed) {
 		gt_text_free(&out);
@@ -259,7 +275,8 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 {
 	struct gt_ptx_plan plan = { KERNEL_ID, which, count };
 	struct gt_ptx_error error = { 0 };
-	const char *empty;
+	bool params = wants_params(probes, which, count);
+	const char *empty = params ? empty_kernel_params : empty_kernel;
 	struct gt_ptx *ptx;
 	size_t length;
 	char *text;
@@ -271,7 +288,6 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 	if (strstr(probe_text, "%lanemask_gt") || strstr(probe_text, "%lanemask_ge") ||
 	    strstr(probe_text, ENTRY) || strstr(probe_text, KERNEL_ID_TEXT))
 		return gt_graft_fail(why, "the probes use names or special registers that stubs need");
-	empty = wants_params(probes, which, count) ? empty_kernel_params : empty_kernel;
 	r = gt_ptx_parse(empty, strlen(empty), &ptx, &error);
 	if (r < 0)
 		return r == -ENOMEM ? r : gt_graft_fail(why, "%s", error.text);
@@ -279,7 +295,7 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 	gt_ptx_free(ptx);
 	if (r < 0)
 		return r == -ENOMEM ? r : gt_graft_fail(why, "%s", error.text);
-	r = rewrite(text, point == GT_POINT_EXIT, ret_text, why);
+	r = rewrite(text, point == GT_POINT_EXIT, params, ret_text, why);
 	free(text);
 	return r;
 }

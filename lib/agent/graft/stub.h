@@ -19,11 +19,13 @@
 /*
  * Where the hidden parameter is, counted from where the stub takes the
  * parameters to be, and above it how far the kernel has moved its parameters
- * from there: older architectures keep large ones elsewhere.
+ * from there (older architectures keep large ones elsewhere) and, in the three
+ * bits that are 0 in both, how many bytes lie between its last parameter and the
+ * hidden one.
  */
-static inline uint32_t gt_hidden_number(uint32_t hidden_offset, uint32_t moved)
+static inline uint32_t gt_hidden_number(uint32_t hidden_offset, uint32_t moved, uint32_t param_bytes)
 {
-	return moved << 16 | (hidden_offset + moved);
+	return (moved | (hidden_offset - param_bytes)) << 16 | (hidden_offset + moved);
 }
 
 /*

@@ -103,7 +103,7 @@ KERNEL params_4096(struct fitting p, int i)
 	counter = p.bytes[i];
 }
 
-/* The last parameter ends on no multiple of 8. */
+/* Parameters of several sizes. */
 KERNEL odd_params(char a, short b, int c)
 {
 	counter = a + b + c;
