@@ -64,7 +64,7 @@ static void at_exit(void)
 	if (atomic_load(&gt_forked) || getpid() != first_pid)
 		return;
 	gt_depth++;
-	gt_service_stop();
+	gt_service_stop(gt_depth > 1);
 	atomic_store(&gt_active, false);
 	gt_depth--;
 }

@@ -22,6 +22,8 @@
 #define PATIENCE_MS 10000
 /* How long somebody waits for the thread to let go of the process. */
 #define LEAVING_MS 2000
+/* How long the end of the program waits, if a signal's handler ends it while this thread is in a hook. */
+#define INTERRUPTED_MS 1000
 
 static atomic_bool started;	/* or about to be */
 static atomic_bool stopping;
@@ -82,6 +84,13 @@ static void let_go(void)
 	gt_session_close(!all);
 }
 
+static void say_goodbye(void)
+{
+	gt_contexts_stamp();
+	gt_contexts_flush();
+	gt_session_send(GT_MSG_BYE, 0);
+}
+
 static void serve_until_over(void)
 {
 	unsigned rounds = 0;
@@ -90,8 +99,10 @@ static void serve_until_over(void)
 		struct pollfd wait = { .fd = gt_session.socket, .events = POLLIN };
 		int r = poll(&wait, 1, rounds < STAMPS_SOON ? STAMP_SOON : STAMP_PERIOD);
 
-		if (atomic_load(&stopping))
+		if (atomic_load(&stopping)) {
+			say_goodbye();
 			return;
+		}
 		if (r > 0 && !serve_message()) {
 			let_go();
 			return;
@@ -152,16 +163,18 @@ bool gt_service_make_room(void)
 	return wait_until_over(LEAVING_MS) && gt_session.socket < 0;
 }
 
-void gt_service_stop(void)
+/* This thread may have been interrupted under a lock, ours or the driver's, so the other one does the work. */
+void gt_service_stop(bool interrupted)
 {
 	atomic_store(&stopping, true);
-	/* Wakes the thread; without, it would look after its next pause. */
-	if (atomic_load(&started) && gt_session_is_open())
-		shutdown(gt_session.socket, SHUT_RD);
-	wait_until_over(LEAVING_MS);
-	if (!atomic_load(&gt_active))
+	if (!atomic_load(&started)) {
+		if (atomic_load(&gt_active) && !interrupted)
+			say_goodbye();
 		return;
-	gt_contexts_stamp();
-	gt_contexts_flush();
-	gt_session_send(GT_MSG_BYE, 0);
+	}
+	/* Wakes the thread; without, it would look after its next pause. */
+	if (gt_session_is_open())
+		shutdown(gt_session.socket, SHUT_RD);
+	if (!wait_until_over(interrupted ? INTERRUPTED_MS : PATIENCE_MS))
+		gt_note(4, "the program ended within a call of the driver: what maps in GPU memory held since they were last read is lost");
 }

@@ -11,7 +11,10 @@ void gt_service_start(void);
 /* Is there no controller, or none any more?  Waits for one that is just going. */
 bool gt_service_make_room(void);
 
-/* End it and wait until it is gone; then copy the arenas out and say goodbye. */
-void gt_service_stop(void);
+/*
+ * Have it copy the arenas out, say goodbye and end; wait for that, but not for ever.
+ * interrupted: a signal's handler ends the program while this thread is in a hook.
+ */
+void gt_service_stop(bool interrupted);
 
 #endif

@@ -19,6 +19,7 @@
  *	target alarm LAUNCHES	as vecadd, with a signal every 20 ms from before CUDA on
  *	target descriptors	closes all from 3 on, then has sockets of its own by those numbers
  *	target poor		as vecadd 4, with no more than one descriptor to spare
+ *	target interrupted N	the agent is at work, asks for memory the Nth time, and a signal comes, whose handler calls exit
  *	target clone		a child made behind the C library's back returns from main, then the parent
  */
 #include <pthread.h>
@@ -442,6 +443,44 @@ static int run_clone(void)
 	return 0;
 }
 
+static int interrupt_in;	/* so many calls of calloc by the agent; 0: never */
+
+static void leave_at_once(int signal)
+{
+	(void)signal;
+	exit(7);
+}
+
+/* Called instead of the C library's, by the agent too. */
+__attribute__((visibility("default")))
+void *calloc(size_t count, size_t size)
+{
+	Dl_info caller;
+	void *memory;
+
+	if (interrupt_in && dladdr(__builtin_return_address(0), &caller) &&
+	    strstr(caller.dli_fname, "libgputrace-agent") && !--interrupt_in)
+		raise(SIGUSR1);
+	if (__builtin_mul_overflow(count, size, &size))
+		return NULL;
+	memory = malloc(size);
+	if (memory)
+		explicit_bzero(memory, size);	/* the compiler would make a calloc of memset */
+	return memory;
+}
+
+/* The agent sets up a context and then a module, each under a lock. */
+static void run_interrupted(int number)
+{
+	signal(SIGUSR1, leave_at_once);
+	CHECK(cuInit(0));
+	CHECK(cuDevicePrimaryCtxRetain(&primary, 0));
+	CHECK(cuCtxSetCurrent(primary));
+	interrupt_in = number;
+	CHECK(cuModuleLoadData(&module, ptx));
+	exit(7);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "vecadd";
@@ -452,6 +491,8 @@ int main(int argc, char **argv)
 		run_fork();
 		return 0;
 	}
+	if (!strcmp(what, "interrupted"))
+		run_interrupted(number);
 	if (!strcmp(what, "alarm"))
 		ring_alarm();
 	if (!strcmp(what, "poor"))

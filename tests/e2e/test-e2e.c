@@ -310,6 +310,19 @@ START_TEST(every_end_is_survived)
 }
 END_TEST
 
+/* A signal's handler ends the program while the agent holds a lock: it ends all the same. */
+START_TEST(ended_while_the_agent_works)
+{
+	struct run_options options = counting();
+	char number[4];
+
+	snprintf(number, sizeof(number), "%d", _i);
+	run_target(&run, &options, "interrupted", number, NULL);
+	ck_assert_int_eq(WEXITSTATUS(run.status), 7);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_EXIT], 1);
+}
+END_TEST
+
 /* After detaching, launches go on and the program's results are right. */
 START_TEST(detached_in_the_middle)
 {
@@ -398,6 +411,7 @@ int main(void)
 	tcase_add_test(tcase, contexts_have_their_own_maps);
 	tcase_add_test(tcase, variables_of_the_program_stay_its_own);
 	tcase_add_loop_test(tcase, every_end_is_survived, 0, 4);
+	tcase_add_loop_test(tcase, ended_while_the_agent_works, 1, 12);
 	tcase_add_test(tcase, detached_in_the_middle);
 	tcase_add_test(tcase, what_is_lost_is_counted);
 	if (!geteuid())
