@@ -11,6 +11,7 @@
 #include "lib/agent/agent.h"
 #include "lib/agent/context.h"
 #include "lib/agent/hook/hooks.h"
+#include "lib/agent/launch/exec.h"
 #include "lib/agent/module.h"
 
 /* Between clock samples, in ms: one alone says nothing of the clock's rate, so a few come soon. */
@@ -77,6 +78,7 @@ static void let_go(void)
 	atomic_store(&gt_active, false);
 	if (!gt_wait_until_left(PATIENCE_MS))
 		return;		/* somebody still uses it all, so it stays */
+	gt_execs_forget();
 	all = gt_contexts_release();
 	if (gt_modules_forget())
 		gt_hooks_remove();

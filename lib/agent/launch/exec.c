@@ -26,6 +26,7 @@ struct placed {
 };
 
 struct gt_exec {
+	CUgraphExec handle;
 	uint64_t owner;		/* of its slots, see gt_context_keep_slot() */
 	struct owned *slots;
 	size_t slot_count, slot_room;
@@ -274,6 +275,7 @@ void gt_exec_made(struct gt_exec *exec, CUgraphExec handle)
 	pthread_mutex_lock(&lock);
 	if (handle) {
 		forget(handle);	/* one whose end was not seen */
+		exec->handle = handle;
 		exec->unknown_end = gt_table_set(&exec_by_handle, handle, exec);
 	}
 	if (!handle || exec->unknown_end)
@@ -289,7 +291,10 @@ static struct gt_exec *known(CUgraphExec handle)
 	if (exec)
 		return exec;
 	exec = exec_new();
-	if (exec && gt_table_set(&exec_by_handle, handle, exec)) {
+	if (!exec)
+		return NULL;
+	exec->handle = handle;
+	if (gt_table_set(&exec_by_handle, handle, exec)) {
 		exec_free(exec);
 		return NULL;
 	}
@@ -401,5 +406,18 @@ void gt_execs_context_gone(CUcontext context)
 	pthread_mutex_lock(&lock);
 	forget_events(&living, context);
 	forget_events(&ending, context);
+	pthread_mutex_unlock(&lock);
+}
+
+void gt_execs_forget(void)
+{
+	struct gt_exec *exec;
+
+	pthread_mutex_lock(&lock);
+	while ((exec = LIST_FIRST(&living)) || (exec = LIST_FIRST(&ending))) {
+		if (gt_table_get(&exec_by_handle, exec->handle) == exec)
+			gt_table_set(&exec_by_handle, exec->handle, NULL);
+		exec_free(exec);
+	}
 	pthread_mutex_unlock(&lock);
 }

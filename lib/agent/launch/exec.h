@@ -41,6 +41,8 @@ void gt_exec_launched(CUgraphExec handle, CUstream stream);
 void gt_exec_destroyed(CUgraphExec handle);
 /* A context was destroyed. */
 void gt_execs_context_gone(CUcontext context);
+/* The session is over, and with it all slots. */
+void gt_execs_forget(void);
 
 /* A conditional node was made, whose bodies are graphs of their own. */
 void gt_conditional_made(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PARAMS *params);
