@@ -337,6 +337,21 @@ START_TEST(detached_in_the_middle)
 }
 END_TEST
 
+/* A graph that was made while programs were attached is launched on and on after they are detached. */
+START_TEST(graph_outlives_its_probes)
+{
+	struct run_options options = counting();
+	const char *replays = real_device ? "20000" : "1000";
+
+	options.detach_at = "vecadd";
+	run_plain(&plain, real_device, "graph", replays, NULL);
+	run_target(&run, &options, "graph", replays, NULL);
+	assert_same_output();
+	ck_assert_uint_ge(run.events[GPUTRACE_EVENT_KERNEL], 1);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 5);
+}
+END_TEST
+
 /* 4096 bytes hold a few of the 200 kernels' records: delivered and lost make up all. */
 START_TEST(what_is_lost_is_counted)
 {
@@ -413,6 +428,7 @@ int main(void)
 	tcase_add_loop_test(tcase, every_end_is_survived, 0, 4);
 	tcase_add_loop_test(tcase, ended_while_the_agent_works, 1, 12);
 	tcase_add_test(tcase, detached_in_the_middle);
+	tcase_add_test(tcase, graph_outlives_its_probes);
 	tcase_add_test(tcase, what_is_lost_is_counted);
 	if (!geteuid())
 		tcase_add_test(tcase, calls_contain_their_launches);

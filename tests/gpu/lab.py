@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import typing
 
@@ -42,14 +44,15 @@ class Kernel(typing.NamedTuple):
 
 
 class Outcome:
-    """A finished command: its output, and the "word number" lines of it."""
+    """A finished command: its output, the "word number" lines of it, seconds, and the most KiB of memory it had."""
 
-    def __init__(self, argv, result, seconds):
+    def __init__(self, argv, status, out, err, seconds, resident):
         self.argv = [str(word) for word in argv]
-        self.status = result.returncode
-        self.out = result.stdout.decode(errors="replace")
-        self.err = result.stderr.decode(errors="replace")
+        self.status = status
+        self.out = out.decode(errors="replace")
+        self.err = err.decode(errors="replace")
         self.seconds = seconds
+        self.resident = resident
 
     def states(self, word):
         return re.search(rf"^{word} \d+$", self.out, re.MULTILINE) is not None
@@ -174,14 +177,21 @@ class Lab:
     # Commands
 
     def call(self, *argv, env=None, timeout=300, cwd=None):
+        words = [str(word) for word in argv]
         environment = dict(os.environ, **self.environment, **(env or {}))
         begin = time.monotonic()
-        try:
-            result = subprocess.run([str(word) for word in argv], capture_output=True, env=environment,
-                                    timeout=timeout, stdin=subprocess.DEVNULL, cwd=cwd)
-        except subprocess.TimeoutExpired:
-            raise Failure(f"{' '.join(map(str, argv))}: no end after {timeout} s") from None
-        return Outcome(argv, result, time.monotonic() - begin)
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = subprocess.Popen(words, stdout=out, stderr=err, env=environment, stdin=subprocess.DEVNULL, cwd=cwd)
+            alarm = threading.Timer(timeout, process.kill)
+            alarm.start()
+            _, status, usage = os.wait4(process.pid, 0)
+            alarm.cancel()
+            process.returncode = os.waitstatus_to_exitcode(status)
+            seconds = time.monotonic() - begin
+            expect(seconds < timeout, f"{' '.join(words)}: no end after {timeout} s")
+            out.seek(0)
+            err.seek(0)
+            return Outcome(words, process.returncode, out.read(), err.read(), seconds, usage.ru_maxrss)
 
     @staticmethod
     def command(program, args):

@@ -72,7 +72,11 @@ PROGRAMS = {
     "twins": variant("twins.c"),
     "jitlink": variant("jitlink.c", "-lnvrtc", "-lnvJitLink", toolkit=True),
     "nvrtc": variant("nvrtc.c", "-lnvrtc", toolkit=True),
-    "runtime-dlopen": variant("runtime-dlopen.c", toolkit=True),
+    # One program with the CUDA runtime in every form, and without it.
+    "runtime-dlopen": variant("runtimes.c", "-DDLOPEN", toolkit=True),
+    "runtime-none": variant("runtimes.c", "-DDRIVER"),
+    "runtime-shared": variant("runtimes.c", "-lcudart", toolkit=True),
+    "runtime-static": variant("runtimes.c", "-lcudart_static", "-lpthread", "-lrt", toolkit=True),
     # Python.
     "torch-step": variant("torch-step.py"),
     "with-cupy": variant("with-cupy.py"),

@@ -10,7 +10,7 @@ from lab import expect, maps
 @check
 def full_ring(lab):
     """More records than a ring holds: delivered + lost = produced."""
-    launches = 200 if lab.device == "gpu" else 4
+    launches = 250 if lab.device == "gpu" else 4
     blocks = launches * 4096
     outcome = lab.run_object("block-times", lab.program("demo"), "-l", str(launches), "-n", str(4096 * 256))
     delivered = len(re.findall(r"^blocks: \d+ \d+ \d+ \d+$", outcome.out, re.MULTILINE))
@@ -37,3 +37,24 @@ def one_map_two_sides(lab):
     launches, blocks = values.get(0, [0])[0], values.get(1, [0])[0]
     expect((launches, blocks) == (10, 10240), f"{launches} launches and {blocks} blocks, not 10 and 10240")
     return f"{launches} launches by the uprobe, {blocks} blocks by the GPU"
+
+
+@check
+def five_programs(lab):
+    """At one point they run in the order in which they were attached."""
+    outcome = lab.run_object("order", lab.program("demo"), "-l", "1")
+    expect("\n  [0] sum 12641280, 1024 of " in outcome.out, f"not 12345 in each of 1024 blocks: {outcome.out[-300:]!r}")
+    expect(", most 12345\n" in outcome.out, f"a block in which they ran otherwise: {outcome.out[-300:]!r}")
+    return "1, 2, 3, 4, 5 in each of 1024 blocks"
+
+
+@check
+def every_access(lab):
+    """Accesses of every kind and space, counted by thread: each once, with its size and address."""
+    outcome = lab.run_object("accesses", lab.program("accesses"))
+    right = {(int(kind) * 4 + int(space)): list(map(int, numbers.split()))
+             for kind, space, numbers in re.findall(r"^access (\d) (\d) (.*)$", outcome.err, re.MULTILINE)}
+    expect(len(right) == 7, f"the program says what it did of {len(right)} kinds and spaces, not 7")
+    seen = {key: [value % 2**64 for value in values] for key, values in maps(outcome.out).get("accesses", {}).items()}
+    expect(seen == right, f"{seen}, not {right}")
+    return f"{sum(values[0] for values in seen.values())} accesses of {len(seen)} kinds and spaces"

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ways to build and to load a program: PTX, machine code, both, compressed, with debug information."""
 
+import re
+
 from checks.compare import counts
 from checks.registry import check
-from lab import expect
+from lab import Skip, expect
 
 
 @check
@@ -84,11 +86,26 @@ def eager_loading(lab):
 
 
 @check
-def same_launches_by_any_runtime(lab):
-    """Static runtime, shared runtime: one program, equal counts (driver API and dlopen: see the table of programs)."""
-    seen = []
-    for name in ("vecadd", "vecadd-shared"):
-        _, trace = lab.record(lab.program(name))
-        seen.append((len(trace.kernels), len(trace.launches)))
-    expect(seen[0] == seen[1], f"kernels and launches {seen[0]} with the static runtime, {seen[1]} with the shared one")
-    return f"{seen[0][0]} kernels, {seen[0][1]} launches each"
+def any_runtime(lab):
+    """One program with the runtime linked statically, shared, opened with dlopen, and with the driver alone: equal counts."""
+    if lab.device == "sim":
+        raise Skip("the software device does not run the CUDA runtime")
+    seen = {form: counts(lab, lab.program(f"runtime-{form}")) for form in ("static", "shared", "dlopen", "none")}
+    expect(len(set(seen.values())) == 1, f"{seen}")
+    return f"each: {seen['none']}"
+
+
+@check
+def newer_ptx(lab):
+    """PTX of a version that no compiler knows yet, beside machine code: probed by that, refused where PTX is needed."""
+    program = lab.scratch / "newer-ptx"
+    code = lab.program("vecadd-none").read_bytes()
+    version = re.search(rb"\n\.version (\d+\.\d)\n", code)
+    expect(version, "the program holds no PTX as text")
+    program.write_bytes(code.replace(version.group(), b"\n.version 9.9\n"))
+    program.chmod(0o755)
+    seen = counts(lab, program, "--launches", "24")
+    outcome = lab.run_object("memory", program, "--launches", "24")
+    refused = re.findall(r"not in kernel .*?: (.*)", outcome.err)
+    expect(len(refused) == 2, f"{len(refused)} kernels refused for memory probes, not 2: {outcome.err[-300:]}")
+    return f"{seen}; memory probes: {refused[0]}"

@@ -71,6 +71,7 @@ RUNS = {
     "rdc": Run("rdc", **LIBRARY),
     "returns": Run("returns"),
     "runtime-dlopen": Run("runtime-dlopen", machine_code=True),
+    "runtime-none": Run("runtime-none"),
     "shapes": Run("shapes"),
     "sort": Run("sort"),
     "surface": Run("surface"),
@@ -171,17 +172,3 @@ def row(lab, name, run):
 
 for name, run in RUNS.items():
     add_check(f"program_{name}", lambda lab, name=name, run=run: row(lab, name, run))
-
-
-def accesses(lab):
-    """Accesses of every kind and space, counted by thread: each once, with its size and address."""
-    outcome = lab.run_object("accesses", lab.program("accesses"))
-    right = {(int(kind) * 4 + int(space)): list(map(int, numbers.split()))
-             for kind, space, numbers in re.findall(r"^access (\d) (\d) (.*)$", outcome.err, re.MULTILINE)}
-    expect(len(right) == 7, f"the program says what it did of {len(right)} kinds and spaces, not 7")
-    seen = {key: [value % 2**64 for value in values] for key, values in maps(outcome.out).get("accesses", {}).items()}
-    expect(seen == right, f"{seen}, not {right}")
-    return f"{sum(values[0] for values in seen.values())} accesses of {len(seen)} kinds and spaces"
-
-
-add_check("every_access", accesses)

@@ -4,16 +4,16 @@
 import re
 
 from checks.registry import check
-from lab import HERE, Skip, expect
+from lab import HERE, ROOT, Skip, expect
 
 
-def suite(lab, path, *args, env=None):
+def suite(lab, path, *args, env=None, cwd=None):
     """Run one; its last line, or the lines that say what failed."""
     if lab.device == "sim":
         raise Skip("make check runs it on the software device")
     program = lab.build / path
     expect(program.exists(), f"{path} is not built: make check builds it")
-    outcome = lab.call(program, *args, env=dict(env or {}, GPUTRACE_TEST_DEVICE="gpu"), cwd=lab.build)
+    outcome = lab.call(program, *args, env=dict(env or {}, GPUTRACE_TEST_DEVICE="gpu"), cwd=cwd or lab.build)
     lines = [line for line in (outcome.out + outcome.err).splitlines() if line.strip()]
     last = lines[-1] if lines else "it said nothing"
     if outcome.status == 77:
@@ -35,6 +35,12 @@ def shared_maps(lab):
 
 
 @check
+def graphs(lab):
+    """Graphs that are long, many, nested, changed and destroyed."""
+    return suite(lab, "tests/e2e/test-graphs")
+
+
+@check
 def stored_results(lab):
     """The GPU still gives the results that the software device is compared with."""
     kernels = sorted((HERE.parent / "sim/kernels").glob("*.ptx"))
@@ -47,3 +53,21 @@ def grafts(lab):
     if not lab.nvcc:
         raise Skip("no nvcc to compile the kernels with")
     return suite(lab, "tests/gpu/graft", HERE / "programs/graft.cu", env={"NVCC": lab.nvcc})
+
+
+@check
+def bpf_programs(lab):
+    """Compiled BPF programs compute what the host does: written by hand, and at random."""
+    return suite(lab, "tests/gpu/bpf", "-p", "vectors,random", cwd=ROOT)
+
+
+@check
+def bpf_hash(lab):
+    """Hash tables under all threads of a GPU."""
+    return suite(lab, "tests/gpu/bpf", "-p", "hash", cwd=ROOT)
+
+
+@check
+def bpf_ring(lab):
+    """Records of every size, and more of them than a ring holds."""
+    return suite(lab, "tests/gpu/bpf", "-p", "ring", cwd=ROOT)
