@@ -113,6 +113,15 @@ static int has_elements(const struct gputrace_map *map)
 	       type != BPF_MAP_TYPE_PERF_EVENT_ARRAY && !strstr(gputrace_map_get_name(map), ".rodata");
 }
 
+static void print_instance(const struct gputrace_map *map, int instance)
+{
+	struct gputrace_instance_info info = { .size = sizeof(info) };
+
+	if (!gputrace_map_get_instance_info(map, instance, &info))
+		printf(", instance %d (process %" PRId32 ", context %" PRIu32 ", GPU %" PRIu32 ")", instance, info.pid,
+		       info.context, info.gpu);
+}
+
 void print_map(struct gputrace_map *map, int all)
 {
 	int instances = gputrace_map_count_instances(map);
@@ -127,7 +136,7 @@ void print_map(struct gputrace_map *map, int all)
 	for (int i = 0; i < instances && key && value; i++) {
 		printf("map %s", gputrace_map_get_name(map));
 		if (instances > 1)
-			printf(", instance %d", i);
+			print_instance(map, i);
 		printf(":\n");
 		print_elements(map, i, key, value, all);
 	}

@@ -25,7 +25,7 @@ static const int values[] = {
 	VALUE(GPU_OVERLAP, 1),
 	VALUE(CAN_MAP_HOST_MEMORY, 1),
 	VALUE(CONCURRENT_KERNELS, 1),
-	VALUE(PCI_BUS_ID, 0xf0),	/* plus the ordinal */
+	VALUE(PCI_BUS_ID, 0xf0),	/* plus its number */
 	VALUE(MEMORY_CLOCK_RATE, 3201000),
 	VALUE(GLOBAL_MEMORY_BUS_WIDTH, 6144),
 	VALUE(L2_CACHE_SIZE, 62914560),
@@ -78,10 +78,10 @@ CUresult sim_gpu_attribute(const struct sim_gpu *gpu, CUdevice_attribute attribu
 		*ret_value = (int)(gpu->machine.arch % 10);
 		break;
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-		*ret_value += gpu->ordinal;
+		*ret_value += (int)gpu->number;
 		break;
 	case CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID:
-		*ret_value = gpu->ordinal;
+		*ret_value = (int)gpu->number;
 		break;
 	}
 	return CUDA_SUCCESS;

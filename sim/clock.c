@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device's timer.  Like a real one it counts from about the epoch of
+ * The devices' timers.  Like a real one each counts from about the epoch of
  * CLOCK_REALTIME, steps by 32 ns and drifts against CLOCK_MONOTONIC, so that code
- * which correlates the clocks has something to do.  All processes of a boot agree
- * on it: its zero depends on the boot time rounded to a minute only.
+ * which correlates the clocks has something to do.  No two devices agree, but all
+ * processes of a boot do: a timer's zero depends on the boot time rounded to a minute
+ * and on the device's number only.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "sim/driver.h"
@@ -13,9 +15,10 @@
 #define NS		1000000000ull
 #define STEP		32
 #define OFFSET		2500000417ull	/* ns by which the epoch is deliberately wrong */
+#define APART		1234567890ull	/* ns between the timers of two devices */
+#define DRIFT		4700		/* parts per billion */
 
 static uint64_t epoch;
-static int64_t drift = 4700;		/* parts per billion */
 
 static uint64_t now(clockid_t clock)
 {
@@ -27,22 +30,36 @@ static uint64_t now(clockid_t clock)
 
 void sim_clock_init(void)
 {
-	const char *text = getenv("GPUTRACE_SIM_DRIFT_PPM");
 	uint64_t boot = now(CLOCK_REALTIME) - now(CLOCK_MONOTONIC);
 
 	epoch = (boot + 30 * NS) / (60 * NS) * (60 * NS) + OFFSET;
-	if (text && *text) {
+}
+
+/* The number of the list that is the device's, or the last one. */
+void sim_clock_init_gpu(struct sim_gpu *gpu)
+{
+	const char *text = getenv("GPUTRACE_SIM_DRIFT_PPM");
+
+	gpu->drift = DRIFT;
+	for (unsigned i = 0; text && *text && i <= gpu->number; i++) {
 		double ppm = strtod(text, NULL);
 
 		if (ppm > -1000 && ppm < 1000)
-			drift = (int64_t)(ppm * 1000);
+			gpu->drift = (int64_t)(ppm * 1000);
+		text = strchr(text, ',');
+		text = text ? text + 1 : NULL;
 	}
 }
 
-uint64_t sim_clock(void)
+uint64_t sim_now(void)
 {
-	uint64_t ns = now(CLOCK_MONOTONIC);
-	int64_t extra = (int64_t)((__int128)ns * drift / (int64_t)NS);
+	return now(CLOCK_MONOTONIC);
+}
 
-	return (epoch + ns + (uint64_t)extra) / STEP * STEP;
+uint64_t sim_clock(const struct sim_gpu *gpu)
+{
+	uint64_t ns = sim_now();
+	int64_t extra = (int64_t)((__int128)ns * gpu->drift / (int64_t)NS);
+
+	return (epoch + gpu->number * APART + ns + (uint64_t)extra) / STEP * STEP;
 }

@@ -4,6 +4,7 @@
  *	GPUTRACE_SIM_DEVICES	how many, 1 to 16, else 1
  *	GPUTRACE_SIM_SMS	multiprocessors of each, a list; the last one goes on
  *	GPUTRACE_SIM_ARCH	compute capability times ten of each, a list likewise
+ *	CUDA_VISIBLE_DEVICES	which of them the program sees
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +38,7 @@ static unsigned from_list(const char *name, unsigned index, unsigned min, unsign
 
 static uint64_t globaltimer(void *data)
 {
-	(void)data;
-	return sim_clock();
+	return sim_clock(data);
 }
 
 /* Device printf: to standard output, as the real driver does. */
@@ -50,14 +50,18 @@ static void print(void *data, const char *text, size_t length)
 
 CUresult sim_devices_init(void)
 {
-	gpu_count = from_list("GPUTRACE_SIM_DEVICES", 0, 1, SIM_MAX_DEVICES, 1);
+	unsigned numbers[SIM_MAX_DEVICES];
+
+	gpu_count = sim_visible_devices(from_list("GPUTRACE_SIM_DEVICES", 0, 1, SIM_MAX_DEVICES, 1), numbers);
 	for (unsigned i = 0; i < gpu_count; i++) {
 		struct sim_gpu *gpu = &gpus[i];
 
 		gpu->ordinal = (CUdevice)i;
+		gpu->number = numbers[i];
+		sim_clock_init_gpu(gpu);
 		gpu->machine = (struct sim_device) {
-			.arch = from_list("GPUTRACE_SIM_ARCH", i, 50, 129, DEFAULT_ARCH),
-			.sm_count = from_list("GPUTRACE_SIM_SMS", i, 1, 1024, DEFAULT_SMS),
+			.arch = from_list("GPUTRACE_SIM_ARCH", numbers[i], 50, 129, DEFAULT_ARCH),
+			.sm_count = from_list("GPUTRACE_SIM_SMS", numbers[i], 1, 1024, DEFAULT_SMS),
 			.max_shared_per_block = 227 * 1024,
 			.check = sim_memory_check,
 			.alloc = sim_memory_alloc_variable,
@@ -67,7 +71,7 @@ CUresult sim_devices_init(void)
 			.data = gpu,
 		};
 	}
-	return CUDA_SUCCESS;
+	return gpu_count ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
 
 unsigned sim_device_count(void)
@@ -133,9 +137,7 @@ CUresult sim_cuDeviceGetUuid_v2(CUuuid *ret_uuid, CUdevice dev)
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	/* A fixed pattern with version and variant of a name-based UUID; the last byte numbers it. */
-	memcpy(ret_uuid->bytes, "gputra\x50" "e\x80" "softwa", 15);
-	ret_uuid->bytes[15] = (char)dev;
+	sim_device_uuid(gpu->number, ret_uuid);
 	return CUDA_SUCCESS;
 }
 

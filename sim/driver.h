@@ -27,6 +27,8 @@ GT_CUDA_FUNCTIONS(X)
 /* One software device, made at cuInit from the environment. */
 struct sim_gpu {
 	CUdevice ordinal;
+	unsigned number;		/* of the device in the machine: its UUID, PCI address and timer */
+	int64_t drift;			/* of its timer, parts per billion */
 	struct sim_device machine;	/* what kernels run on */
 	struct CUctx_st *primary;	/* made at the first retain, then kept */
 	unsigned peers[SIM_MAX_DEVICES];	/* contexts here that may use memory there */
@@ -71,9 +73,15 @@ unsigned sim_device_count(void);
 struct sim_gpu *sim_gpu(CUdevice dev);		/* NULL if there is none */
 CUresult sim_gpu_attribute(const struct sim_gpu *gpu, CUdevice_attribute attribute, int *ret_value);
 
-/* clock.c: the device's timer, ns; what %globaltimer reads. */
+/* visible.c */
+unsigned sim_visible_devices(unsigned count, unsigned numbers[SIM_MAX_DEVICES]);	/* how many */
+void sim_device_uuid(unsigned number, CUuuid *ret_uuid);
+
+/* clock.c: a device's timer, ns; what %globaltimer reads. */
 void sim_clock_init(void);
-uint64_t sim_clock(void);
+void sim_clock_init_gpu(struct sim_gpu *gpu);
+uint64_t sim_clock(const struct sim_gpu *gpu);
+uint64_t sim_now(void);		/* CLOCK_MONOTONIC ns */
 
 /* inject.c */
 void sim_inject(void);

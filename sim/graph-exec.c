@@ -202,7 +202,7 @@ static void pass(struct mark *mark)
 {
 	if (sim_op_is_done(mark->op))
 		return;
-	atomic_store(&mark->op->time, sim_clock());
+	atomic_store(&mark->op->time, sim_now());
 	pthread_mutex_lock(&sim_lock);
 	sim_op_complete(mark->op);
 	pthread_mutex_unlock(&sim_lock);

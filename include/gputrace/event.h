@@ -51,7 +51,7 @@ GPUTRACE_API const char *gputrace_event_get_text(const struct gputrace_event *ev
  */
 GPUTRACE_API uint64_t gputrace_event_get_launch_id(const struct gputrace_event *event);
 GPUTRACE_API uint32_t gputrace_event_get_kernel_id(const struct gputrace_event *event);
-/* Ordinal of the GPU as the program numbers them; -1: none. */
+/* Ordinal of the GPU as the program numbers them, which two processes may do differently (see gputrace_event_get_gpu()); -1: none. */
 GPUTRACE_API int gputrace_event_get_device(const struct gputrace_event *event);
 GPUTRACE_API uint32_t gputrace_event_get_context(const struct gputrace_event *event);
 GPUTRACE_API uint64_t gputrace_event_get_stream(const struct gputrace_event *event);

@@ -13,6 +13,7 @@
 #include <gputrace/target.h>
 #include <gputrace/attach.h>
 #include <gputrace/event.h>
+#include <gputrace/gpu.h>
 #include <gputrace/reader.h>
 #include <gputrace/export.h>
 

@@ -137,6 +137,23 @@ GPUTRACE_API uint32_t gputrace_map_get_max_entries(const struct gputrace_map *ma
 
 GPUTRACE_API int gputrace_map_count_instances(const struct gputrace_map *map);
 
+/* Whose an instance is. */
+struct gputrace_instance_info {
+	uint64_t size;		/* the caller's sizeof(struct gputrace_instance_info) */
+	int32_t pid;		/* 0: all processes', a shared map */
+	uint32_t context;	/* as gputrace_event_get_context() */
+	uint32_t gpu;		/* as gputrace_gpu_get_index(); UINT32_MAX: no GPU's, a shared map */
+	uint32_t reserved;
+	uint8_t uuid[16];	/* of the GPU */
+};
+
+/*
+ * Fill info, as much of it as info->size says.  -ERANGE: no such instance; -EINVAL:
+ * info->size is smaller than itself.
+ */
+GPUTRACE_API int gputrace_map_get_instance_info(const struct gputrace_map *map, int instance,
+						struct gputrace_instance_info *info);
+
 /*
  * Fetch the maps' contents from the GPUs, for lookups that follow.  Blocks until
  * every live context has answered, at most timeout_ms (-1: for ever).  For

@@ -14,6 +14,7 @@
 #include "lib/export/output.h"
 #include "lib/export/tracks.h"
 #include "lib/reader/event.h"
+#include "lib/target/gpu.h"
 #include "lib/util/error.h"
 
 /* GPUs are sorted below the processes, by the same number as in Kineto. */
@@ -273,9 +274,15 @@ static int add_call(struct gt_chrome *chrome, const struct gputrace_event *event
 
 /* ---- kernels ---- */
 
+/* By its number in the target: two processes may give one ordinal to two GPUs. */
+static int gpu_number(const struct gputrace_event *event)
+{
+	return event->gpu ? (int)event->gpu->index : event->device;
+}
+
 static int set_kernel_args(struct json_object *object, const struct gputrace_event *event)
 {
-	int error = set_arg(object, "device", json_object_new_int(event->device));
+	int error = set_arg(object, "device", json_object_new_int(gpu_number(event)));
 
 	if (!error)
 		error = set_arg(object, "context", json_object_new_int64(event->context));
@@ -301,12 +308,12 @@ static int add_kernel(struct gt_chrome *chrome, const struct gputrace_event *eve
 	struct place place;
 	int error;
 
-	stream = gt_tracks_stream(chrome->tracks, event->device, event->pid, event->context, event->stream);
+	stream = gt_tracks_stream(chrome->tracks, gpu_number(event), event->pid, event->context, event->stream);
 	if (stream)
 		lane = gt_tracks_lane(chrome->tracks, stream, event->time, event->end);
-	if (!lane || !gt_tracks_group(chrome->tracks, 1, event->device))
+	if (!lane || !gt_tracks_group(chrome->tracks, 1, gpu_number(event)))
 		return no_memory();
-	place = (struct place){ event->device, lane->tid };
+	place = (struct place){ gpu_number(event), lane->tid };
 	object = slice("kernel", event->name, place, event->time, event->end);
 	error = set_kernel_args(object, event);
 	if (!error)
@@ -332,6 +339,21 @@ static int add_name(struct gt_chrome *chrome, int is_gpu, int id, const char *na
 	}
 	free(group->name);
 	group->name = copy;
+	return 0;
+}
+
+/* What the end of the file says of it, when the event's GPU may be gone. */
+static int add_gpu(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	int error = add_name(chrome, 1, gpu_number(event), event->name);
+	struct gt_group *group = error ? NULL : gt_tracks_group(chrome->tracks, 1, gpu_number(event));
+
+	if (!group || !event->gpu)
+		return error;
+	snprintf(group->pci_address, sizeof(group->pci_address), "%s", event->gpu->pci_address);
+	memcpy(group->uuid, event->gpu->uuid, sizeof(group->uuid));
+	group->arch = event->gpu->arch;
+	group->sm_count = event->gpu->sm_count;
 	return 0;
 }
 
@@ -374,7 +396,7 @@ static int add_event(struct gt_chrome *chrome, const struct gputrace_event *even
 	case GPUTRACE_EVENT_PROCESS:
 		return add_name(chrome, 0, event->pid, event->name);
 	case GPUTRACE_EVENT_CONTEXT:
-		return add_name(chrome, 1, event->device, event->name);
+		return add_gpu(chrome, event);
 	case GPUTRACE_EVENT_API:
 	case GPUTRACE_EVENT_CALL:
 		return add_call(chrome, event);
@@ -524,6 +546,23 @@ static int emit_rows(struct gt_chrome *chrome)
 	return error;
 }
 
+/* The first four as Kineto calls them. */
+static int set_identity(struct json_object *object, const struct gt_group *gpu)
+{
+	int error = gt_json_set(object, "computeMajor", json_object_new_int((int)(gpu->arch / 10)));
+	char uuid[41], *to = uuid + sprintf(uuid, "GPU-");
+
+	for (unsigned i = 0; i < sizeof(gpu->uuid); i++)
+		to += sprintf(to, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", gpu->uuid[i]);
+	if (!error)
+		error = gt_json_set(object, "computeMinor", json_object_new_int((int)(gpu->arch % 10)));
+	if (!error)
+		error = gt_json_set(object, "numSms", json_object_new_int((int)gpu->sm_count));
+	if (!error)
+		error = gt_json_set(object, "uuid", gt_json_text(uuid));
+	return error ? error : gt_json_set(object, "pciAddress", gt_json_text(gpu->pci_address));
+}
+
 static int write_device(struct gt_chrome *chrome, const struct gt_group *gpu)
 {
 	struct json_object *object = json_object_new_object();
@@ -531,6 +570,8 @@ static int write_device(struct gt_chrome *chrome, const struct gt_group *gpu)
 
 	if (!error)
 		error = gt_json_set(object, "name", gt_json_text(gpu->name));
+	if (!error && gpu->sm_count)
+		error = set_identity(object, gpu);
 	return emit_unless(chrome, error, object);
 }
 

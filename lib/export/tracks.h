@@ -39,6 +39,10 @@ struct gt_group {
 	struct gt_group *next;
 	int is_gpu, id;
 	char *name;			/* may be NULL */
+	/* Of a GPU; sm_count 0: nothing more is known of it. */
+	uint8_t uuid[16];
+	char pci_address[24];
+	uint32_t arch, sm_count;
 };
 
 /* Everything met so far, newest first. */

@@ -123,9 +123,14 @@ static int add_instance(struct gputrace_map *map, const struct gt_map_instance *
 }
 
 int gt_map_add_instance(struct gputrace_map *map, void *memory, gt_map_refresh_fn refresh,
-			void *data, unsigned *ret_index)
+			void *data, const struct gputrace_instance_info *info, unsigned *ret_index)
 {
-	struct gt_map_instance instance = { .memory = memory, .refresh = refresh, .data = data };
+	struct gt_map_instance instance = {
+		.memory = memory, .refresh = refresh, .data = data, .info = GT_INSTANCE_NOWHERE,
+	};
+
+	if (info)
+		instance.info = *info;
 
 	return add_instance(map, &instance, ret_index);
 }
@@ -138,7 +143,7 @@ void gt_map_share(struct gputrace_map *map)
 
 int gt_map_go_live(struct gputrace_map *map, void *memory)
 {
-	struct gt_map_instance instance = { .memory = memory, .writable = true };
+	struct gt_map_instance instance = { .memory = memory, .writable = true, .info = GT_INSTANCE_NOWHERE };
 	int r = add_instance(map, &instance, &map->live_instance);
 
 	map->live = !r;
@@ -174,7 +179,7 @@ static size_t host_bytes(const struct gputrace_map *map)
 
 int gt_map_host_instance(struct gputrace_map *map, void **ret_memory)
 {
-	struct gt_map_instance instance = { .owned = true, .writable = true };
+	struct gt_map_instance instance = { .owned = true, .writable = true, .info = GT_INSTANCE_NOWHERE };
 	struct gt_ring_ctl *ctl;
 	unsigned i;
 	int r;
@@ -238,6 +243,22 @@ uint32_t gputrace_map_get_slots(const struct gputrace_map *map)
 int gputrace_map_count_instances(const struct gputrace_map *map)
 {
 	return (int)map->instance_count;
+}
+
+int gputrace_map_get_instance_info(const struct gputrace_map *map, int instance,
+				   struct gputrace_instance_info *info)
+{
+	struct gputrace_instance_info known;
+
+	if (info->size < sizeof(uint64_t))
+		return gt_error(-EINVAL, "instance info: set size to sizeof(struct gputrace_instance_info)");
+	if (instance < 0 || (unsigned)instance >= map->instance_count)
+		return gt_error(-ERANGE, "map %s has %u instances, there is no number %d", map->name,
+				map->instance_count, instance);
+	known = map->instances[instance].info;
+	known.size = info->size;
+	memcpy(info, &known, info->size < sizeof(known) ? (size_t)info->size : sizeof(known));
+	return 0;
 }
 
 int gt_map_instance_memory(struct gputrace_map *map, int instance, bool write, void **ret_memory)

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <gputrace/gputrace.h>
+
 #include "lib/object/prog.h"
 #include "lib/wire/map.h"
 
@@ -34,12 +36,16 @@ struct gt_map_place {
  */
 typedef int (*gt_map_refresh_fn)(void *data, int timeout_ms);
 
+/* Of an instance that is not a CUDA context's. */
+#define GT_INSTANCE_NOWHERE { .gpu = UINT32_MAX }
+
 struct gt_map_instance {
 	void *memory;
 	bool owned;		/* freed with the map */
 	bool writable;		/* plain memory of this process: updates are allowed */
 	gt_map_refresh_fn refresh;
 	void *data;
+	struct gputrace_instance_info info;
 };
 
 struct gputrace_map {
@@ -80,9 +86,10 @@ void gt_map_set_place(struct gputrace_map *map, const struct gt_map_place *place
  * Add an instance whose memory is `memory` (gt_map_bytes() bytes, read whenever
  * somebody looks, and never trusted).  The memory must stay until the map goes or
  * gt_map_keep_instance().  -ENOMEM; else *ret_index is the instance's number.
+ * info: whose it is, NULL: no CUDA context's.
  */
 int gt_map_add_instance(struct gputrace_map *map, void *memory, gt_map_refresh_fn refresh,
-			void *data, unsigned *ret_index);
+			void *data, const struct gputrace_instance_info *info, unsigned *ret_index);
 
 /* A map that programs of the operating system's kernel use too lies in host memory; decided before it is placed. */
 void gt_map_share(struct gputrace_map *map);

@@ -84,7 +84,6 @@ static void take_context(struct gputrace_reader *reader, struct gt_process *proc
 	if (size != sizeof(record))
 		return;
 	memcpy(&record, payload, sizeof(record));
-	record.name[sizeof(record.name) - 1] = 0;
 	if (gt_target_context_seen(process, &record))
 		return;
 	queued = gt_queued_new(GPUTRACE_EVENT_CONTEXT, process, 0);
@@ -92,7 +91,8 @@ static void take_context(struct gputrace_reader *reader, struct gt_process *proc
 		queued->event.time = queued->event.end = gt_reader_now();
 		queued->event.context = record.context;
 		queued->event.device = record.device;
-		queued->event.name = process->contexts[record.context].name;
+		queued->event.gpu = process->contexts[record.context].gpu;
+		queued->event.name = queued->event.gpu->name;
 		queued->event.text = gputrace_clock_get_source_text(process->contexts[record.context].clock);
 	}
 	gt_reader_push(reader, queued);
@@ -100,14 +100,16 @@ static void take_context(struct gputrace_reader *reader, struct gt_process *proc
 
 static void take_clock(struct gt_process *process, const uint8_t *payload, uint32_t size)
 {
+	const struct gputrace_gpu *gpu;
 	struct gt_rec_clock record;
 
 	if (size != sizeof(record))
 		return;
 	memcpy(&record, payload, sizeof(record));
-	if (record.context < GT_CONTEXTS_MAX && process->contexts[record.context].clock)
-		gputrace_clock_add_interval(process->contexts[record.context].clock, record.before,
-					    record.after, record.gpu, GPUTRACE_CLOCK_SOURCE_PING);
+	gpu = record.context < GT_CONTEXTS_MAX ? process->contexts[record.context].gpu : NULL;
+	if (gpu && process->clocks[gpu->index])
+		gputrace_clock_add_interval(process->clocks[gpu->index], record.before, record.after,
+					    record.gpu, GPUTRACE_CLOCK_SOURCE_PING);
 }
 
 static void take_note(struct gputrace_reader *reader, struct gt_process *process,

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct gputrace_gpu;
+
 struct gputrace_event {
 	int type;			/* enum gputrace_event_type */
 	uint64_t time, end;		/* CLOCK_MONOTONIC ns */
@@ -15,7 +17,8 @@ struct gputrace_event {
 	uint64_t launch_id;
 	uint32_t kernel_id;
 	uint32_t context;
-	int device;
+	int device;			/* ordinal as the program sees it */
+	const struct gputrace_gpu *gpu;
 	uint64_t stream;
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;

@@ -20,6 +20,14 @@ static void resolve_name(struct gputrace_event *event, const struct gt_process *
 	event->name = kernel ? kernel->display_name : "(unknown kernel)";
 }
 
+static void resolve_gpu(struct gputrace_event *event, const struct gt_process *process)
+{
+	if (event->context >= GT_CONTEXTS_MAX || !process->contexts[event->context].known)
+		return;
+	event->device = process->contexts[event->context].device;
+	event->gpu = process->contexts[event->context].gpu;
+}
+
 static void resolve_launch(struct gputrace_event *event, struct gt_process *process)
 {
 	const struct gt_rec_launch *launch = gt_launches_find(process->launches, event->launch_id);
@@ -38,8 +46,7 @@ static void resolve_launch(struct gputrace_event *event, struct gt_process *proc
 		if (event->type == GPUTRACE_EVENT_KERNEL)
 			event->tid = (int)launch->tid;
 	}
-	if (event->context < GT_CONTEXTS_MAX && process->contexts[event->context].known)
-		event->device = process->contexts[event->context].device;
+	resolve_gpu(event, process);
 	resolve_name(event, process);
 }
 
@@ -136,8 +143,7 @@ void gt_reader_resolve(struct gt_queued *queued)
 		}
 		break;
 	case GPUTRACE_EVENT_DATA:
-		if (event->context < GT_CONTEXTS_MAX)
-			event->device = process->contexts[event->context].device;
+		resolve_gpu(event, process);
 		break;
 	default:
 		break;

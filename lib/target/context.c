@@ -21,8 +21,13 @@ static int add_instances(struct gt_process *process, unsigned index)
 	uint8_t *area = (uint8_t *)gt_process_area(process, index);
 	struct gt_target_context *context = &process->contexts[index];
 
+	struct gputrace_instance_info info = {
+		.pid = process->pid, .context = index, .gpu = context->gpu->index,
+	};
+
 	if (!layout->map_count)
 		return 0;
+	memcpy(info.uuid, context->gpu->uuid, sizeof(info.uuid));
 	context->instances = calloc(layout->map_count, sizeof(*context->instances));
 	if (!context->instances)
 		return -ENOMEM;
@@ -37,7 +42,8 @@ static int add_instances(struct gt_process *process, unsigned index)
 		if (map->live)
 			context->instances[i] = map->live_instance;
 		else
-			r = gt_map_add_instance(map, memory, refresh, target, &context->instances[i]);
+			r = gt_map_add_instance(map, memory, refresh, target, &info,
+						&context->instances[i]);
 		if (r)
 			return r;
 		context->instance_count++;
@@ -45,38 +51,34 @@ static int add_instances(struct gt_process *process, unsigned index)
 	return 0;
 }
 
-/* The timer register first; where it cannot be read the agent's stamps serve. */
-static int open_clock(struct gt_process *process, unsigned index, const struct gt_rec_context *record)
+/* The timer register first; where it cannot be read this process's stamps serve, and nobody else's: they may be lies. */
+static int find_clock(struct gt_process *process, unsigned index, struct gputrace_gpu *gpu)
 {
+	struct gputrace_clock_opts opts = {
+		.size = sizeof(opts), .select = GPUTRACE_CLOCK_NO_DEVICE, .tick_ns = gputrace_clock_get_tick(gpu->clock),
+	};
 	struct gt_target_context *context = &process->contexts[index];
-	struct gputrace_clock_opts opts = { .size = sizeof(opts) };
+	struct gputrace_clock **own = &process->clocks[gpu->index];
 	int r;
 
-	if (process->target->software_device) {
-		opts.select = GPUTRACE_CLOCK_NO_DEVICE;
-		opts.tick_ns = 32;
-	} else {
-		opts.select = GPUTRACE_CLOCK_BY_PCI;
-		opts.pci_domain = record->pci_domain;
-		opts.pci_bus = record->pci_bus;
-		opts.pci_device = record->pci_device;
+	context->clock = gpu->clock;
+	if (gputrace_clock_get_source(gpu->clock) != GPUTRACE_CLOCK_SOURCE_NONE)
+		return 0;
+	if (!*own) {
+		r = gputrace_clock_open(process->target->ctx, &opts, own);
+		if (r)
+			return r;
 	}
-	r = gputrace_clock_open(process->target->ctx, &opts, &context->clock);
-	if (r)
-		return r;
-	if (!process->target->software_device) {
-		gputrace_clock_update(context->clock);
-		if (gputrace_clock_get_source(context->clock) == GPUTRACE_CLOCK_SOURCE_NONE) {
-			context->stamped = true;
-			gt_process_send(process, GT_MSG_STAMP, index);
-		}
-	}
+	context->clock = *own;
+	if (!process->target->software_device)
+		gt_process_send(process, GT_MSG_STAMP, index);
 	return 0;
 }
 
 int gt_target_context_seen(struct gt_process *process, const struct gt_rec_context *record)
 {
 	struct gt_target_context *context;
+	struct gputrace_gpu *gpu;
 	int r;
 
 	if (record->context >= GT_CONTEXTS_MAX)
@@ -86,14 +88,13 @@ int gt_target_context_seen(struct gt_process *process, const struct gt_rec_conte
 		return -EALREADY;
 	context->known = true;
 	context->device = record->device;
-	context->arch = record->arch;
-	context->sm_count = record->sm_count;
-	memcpy(context->uuid, record->uuid, sizeof(context->uuid));
-	memcpy(context->name, record->name, sizeof(context->name));
-	context->name[sizeof(context->name) - 1] = 0;
-	r = open_clock(process, record->context, record);
+	r = gt_gpu_get(process->target, record, &gpu);
 	if (!r)
+		r = find_clock(process, record->context, gpu);
+	if (!r) {
+		context->gpu = gpu;
 		r = add_instances(process, record->context);
+	}
 	if (r)
 		gt_log(process->target->ctx, GPUTRACE_LOG_ERROR, "a CUDA context of process %d cannot be followed: %s",
 		       process->pid, strerror(-r));
@@ -101,26 +102,24 @@ int gt_target_context_seen(struct gt_process *process, const struct gt_rec_conte
 }
 
 /* Quickly at first, since one sample says nothing of the rate; then ten times a second. */
-static void update_clock(struct gt_target_context *context, uint64_t now)
+static void update_clock(struct gputrace_gpu *gpu, uint64_t now)
 {
-	uint64_t pause = 5000000ull << (context->updates < 5 ? context->updates : 5);
+	uint64_t pause = 5000000ull << (gpu->updates < 5 ? gpu->updates : 5);
 
-	if (now < context->next_update)
+	if (now < gpu->next_update)
 		return;
-	gputrace_clock_update(context->clock);
-	context->updates++;
-	context->next_update = now + (pause < 100000000 ? pause : 100000000);
+	gputrace_clock_update(gpu->clock);
+	gpu->updates++;
+	gpu->next_update = now + (pause < 100000000 ? pause : 100000000);
 }
 
 void gt_target_update_clocks(struct gputrace_target *target, uint64_t now)
 {
 	if (target->software_device)
 		return;
-	for (struct gt_process *process = target->processes; process; process = process->next) {
-		for (unsigned i = 0; i < GT_CONTEXTS_MAX; i++) {
-			if (process->contexts[i].clock && !process->contexts[i].stamped)
-				update_clock(&process->contexts[i], now);
-		}
+	for (struct gputrace_gpu *gpu = target->gpus; gpu; gpu = gpu->next) {
+		if (gputrace_clock_get_source(gpu->clock) != GPUTRACE_CLOCK_SOURCE_NONE)
+			update_clock(gpu, now);
 	}
 }
 

@@ -199,8 +199,8 @@ void gt_process_forget(struct gt_process *process)
 void gt_process_free(struct gt_process *process)
 {
 	let_go(process);
-	for (unsigned i = 0; i < GT_CONTEXTS_MAX; i++)
-		gputrace_clock_unref(process->contexts[i].clock);
+	for (unsigned i = 0; i < GT_GPUS_MAX; i++)
+		gputrace_clock_unref(process->clocks[i]);
 	if (process->base)
 		munmap(process->base, process->target->layout.shm.total);
 	if (process->shm_fd >= 0)

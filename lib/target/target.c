@@ -67,6 +67,7 @@ static void destroy(struct gputrace_target *target)
 		target->processes = process->next;
 		gt_process_free(process);
 	}
+	gt_gpus_free(target);
 	gt_spawn_close(target);
 	gt_layout_free(&target->layout);
 	free(target->libcuda);

@@ -11,6 +11,7 @@
 
 #include <gputrace/gputrace.h>
 
+#include "lib/target/gpu.h"
 #include "lib/target/layout.h"
 #include "lib/wire/proto.h"
 
@@ -20,14 +21,9 @@ struct gt_kernel_programs;
 /* One CUDA context of a traced process. */
 struct gt_target_context {
 	bool known;		/* announced */
-	int device;
-	uint32_t arch, sm_count;
-	uint8_t uuid[16];
-	char name[96];
-	struct gputrace_clock *clock;	/* NULL until the context is announced */
-	bool stamped;		/* the agent was asked for clock records */
-	uint64_t next_update;	/* CLOCK_MONOTONIC ns: when its clock wants a sample */
-	unsigned updates;
+	int device;		/* ordinal as the program sees it */
+	const struct gputrace_gpu *gpu;	/* NULL: cannot be followed, and so below */
+	struct gputrace_clock *clock;	/* the GPU's, or the process's for it */
 	/* Of each GPU ring: how far we have read, and what was lost according to the latest snapshot. */
 	uint64_t tail[GT_RINGS_MAX];
 	uint64_t lost[GT_RINGS_MAX];
@@ -61,6 +57,8 @@ struct gt_process {
 	bool agent_broken;
 	uint64_t flush_serial;	/* latest that it has answered */
 	struct gt_target_context contexts[GT_CONTEXTS_MAX];
+	/* By a GPU's index: its clock by what this process reports, where its timer cannot be read. */
+	struct gputrace_clock *clocks[GT_GPUS_MAX];
 	struct gputrace_kernel **kernels;	/* by id; ids are dense */
 	uint32_t kernel_room;
 	struct gt_launches *launches;	/* the reader's */
@@ -90,6 +88,7 @@ struct gputrace_target {
 	uint64_t agent_ring_bytes, gpu_ring_bytes;
 	char *libcuda;		/* what it will load, as far as we can tell; may be NULL */
 	struct gt_process *processes;	/* newest last */
+	struct gputrace_gpu *gpus;
 	struct gputrace_kernel *kernels, *last_kernel;
 	uint64_t name_bytes;	/* of their names */
 	struct gputrace_link *links;

@@ -46,7 +46,7 @@ static void place_map(struct machine *machine, struct gputrace_map *map)
 	gt_map_set_place(map, &place);
 	gt_map_write_initial(map, (on_host ? machine->host : machine->dev) + place.offset);
 	ck_assert_int_eq(gt_map_add_instance(map, (on_host ? machine->host : machine->dev) + place.offset, NULL,
-					     NULL, &index), 0);
+					     NULL, NULL, &index), 0);
 }
 
 struct machine *machine_new(void)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/reader/event.h"
+#include "lib/target/gpu.h"
 #include "lib/util/error.h"
 
 #define PID 4711
@@ -107,6 +108,44 @@ static struct gputrace_event kernel_event(uint64_t id, uint64_t time, uint64_t e
 		.time_error = 512, .name = "vecadd", .launch_id = id, .kernel_id = 1, .context = 2,
 		.device = 0, .stream = 7, .grid = { 40, 1, 1 }, .block = { 256, 1, 1 }, .shared_bytes = 1024 };
 }
+
+/* Two processes that see one GPU each call it 0: the rows go by the GPU. */
+START_TEST(gpus_are_told_apart)
+{
+	static const struct gputrace_gpu gpus[] = {
+		{ .index = 0, .uuid = { 1 }, .pci_address = "0000:1b:00.0", .arch = 90, .sm_count = 132 },
+		{ .index = 1, .uuid = { [15] = 2 }, .pci_address = "0000:5d:00.0", .arch = 120, .sm_count = 188 },
+	};
+	struct gputrace_event context = { .type = GPUTRACE_EVENT_CONTEXT, .pid = PID, .name = "A GPU" };
+	struct gputrace_event kernel = kernel_event(1, 1000, 2000);
+	struct json_object *devices;
+
+	for (int i = 0; i < 2; i++) {
+		context.gpu = kernel.gpu = &gpus[i];
+		add(&context);
+		add(&kernel);
+	}
+	finish();
+	ck_assert_str_eq(text(element("X", "kernel", 0), "pid"), "0");
+	ck_assert_str_eq(arg(element("X", "kernel", 0), "device"), "0");
+	ck_assert_str_eq(text(element("X", "kernel", 1), "pid"), "1");
+	ck_assert_str_eq(arg(element("X", "kernel", 1), "device"), "1");
+	devices = json_object_object_get(trace, "deviceProperties");
+	ck_assert_uint_eq(json_object_array_length(devices), 2);
+	for (size_t i = 0; i < 2; i++) {
+		struct json_object *device = json_object_array_get_idx(devices, i);
+		int second = json_object_get_int(json_object_object_get(device, "id"));
+
+		ck_assert_str_eq(text(device, "name"), "A GPU");
+		ck_assert_str_eq(text(device, "computeMajor"), second ? "12" : "9");
+		ck_assert_str_eq(text(device, "computeMinor"), "0");
+		ck_assert_str_eq(text(device, "numSms"), second ? "188" : "132");
+		ck_assert_str_eq(text(device, "pciAddress"), second ? "0000:5d:00.0" : "0000:1b:00.0");
+		ck_assert_str_eq(text(device, "uuid"), second ? "GPU-00000000-0000-0000-0000-000000000002" :
+								"GPU-01000000-0000-0000-0000-000000000000");
+	}
+}
+END_TEST
 
 START_TEST(empty_trace_is_valid)
 {
@@ -520,6 +559,7 @@ int main(void)
 	tcase_set_timeout(group, 60);
 	tcase_add_test(group, empty_trace_is_valid);
 	tcase_add_test(group, base_time_gives_the_time_of_day);
+	tcase_add_test(group, gpus_are_told_apart);
 	tcase_add_test(group, nanoseconds_survive);
 	tcase_add_loop_test(group, launch_inside_call, 0, 6);
 	tcase_add_test(group, launch_without_call_is_a_slice);

@@ -248,7 +248,7 @@ def maps(text):
     found = {}
     current = None
     for line in text.splitlines():
-        head = re.fullmatch(r"map ([^,:]+)(?:, instance \d+)?:", line)
+        head = re.fullmatch(r"map ([^,:]+)(?:, instance \d+ \(.*\))?:", line)
         element = re.fullmatch(r"  \[(\d+)\] ([\d ]+)", line)
         if head:
             current = found.setdefault(head.group(1), {})

@@ -462,7 +462,7 @@ START_TEST(aggregates)
 	memory = malloc(2 * gt_map_bytes(map));
 	for (i = 0; i < 2; i++) {
 		gt_map_write_initial(map, memory + i * gt_map_bytes(map));
-		ck_assert_int_eq(gt_map_add_instance(map, memory + i * gt_map_bytes(map), NULL, NULL, &index), 0);
+		ck_assert_int_eq(gt_map_add_instance(map, memory + i * gt_map_bytes(map), NULL, NULL, NULL, &index), 0);
 	}
 	ck_assert_int_eq(gputrace_map_sum(map, GPUTRACE_INSTANCE_ALL, &key, 4, &sum), 0);
 	ck_assert_uint_eq(sum, 92);
@@ -505,7 +505,7 @@ START_TEST(hostile_table)
 	ck_assert_int_eq(gputrace_object_new(NULL, "made", &object), 0);
 	map = add_map(object, "m", BPF_MAP_TYPE_HASH, 4, 8, 20, 0);
 	words = malloc(gt_map_bytes(map));
-	ck_assert_int_eq(gt_map_add_instance(map, words, NULL, NULL, &index), 0);
+	ck_assert_int_eq(gt_map_add_instance(map, words, NULL, NULL, NULL, &index), 0);
 	for (i = 0; i < 200; i++) {
 		for (j = 0; j < gt_map_bytes(map) / 8; j++) {
 			random = random * 6364136223846793005u + 1442695040888963407u;
@@ -544,7 +544,7 @@ START_TEST(circular_table)
 	map = add_map(object, "m", BPF_MAP_TYPE_HASH, 4, 8, 65536, 0);
 	l = &map->layout;
 	memory = calloc(1, gt_map_bytes(map));
-	ck_assert_int_eq(gt_map_add_instance(map, memory, NULL, NULL, &index), 0);
+	ck_assert_int_eq(gt_map_add_instance(map, memory, NULL, NULL, NULL, &index), 0);
 	for (uint32_t i = 0; i < l->buckets; i++)
 		((uint64_t *)(void *)(memory + sizeof(struct gt_hash_header)))[i] = 1;
 	for (uint32_t i = 0; i < l->nodes; i++)
@@ -579,11 +579,11 @@ START_TEST(refreshing)
 	ck_assert_int_eq(gputrace_object_new(NULL, "made", &object), 0);
 	one = add_map(object, "one", BPF_MAP_TYPE_ARRAY, 4, 8, 3, 0);
 	two = add_map(object, "two", BPF_MAP_TYPE_ARRAY, 4, 8, 3, 0);
-	ck_assert_int_eq(gt_map_add_instance(one, memory, refresh, NULL, &index), 0);
-	ck_assert_int_eq(gt_map_add_instance(two, memory, refresh, NULL, &index), 0);
+	ck_assert_int_eq(gt_map_add_instance(one, memory, refresh, NULL, NULL, &index), 0);
+	ck_assert_int_eq(gt_map_add_instance(two, memory, refresh, NULL, NULL, &index), 0);
 	ck_assert_int_eq(gputrace_object_refresh_maps(object, 5), 0);
 	ck_assert_uint_eq(refreshes, 1);
-	ck_assert_int_eq(gt_map_add_instance(two, memory, refresh, memory, &index), 0);
+	ck_assert_int_eq(gt_map_add_instance(two, memory, refresh, memory, NULL, &index), 0);
 	ck_assert_uint_eq(index, 1);
 	ck_assert_int_eq(gputrace_object_refresh_maps(object, 5), -ETIMEDOUT);
 	ck_assert_uint_eq(refreshes, 3);

@@ -24,6 +24,7 @@ def both(tool, *words):
 def alike(text):
     """Without what differs from run to run: processes and times."""
     text = re.sub(r"(?m)^( *\d+) +\d+( +\d+   sm)", r"\1 PID\2", text)
+    text = re.sub(r"\(process \d+, ", "(process PID, ", text)
     return re.sub(r"at most [\d.]+ us", "at most TIME", text)
 
 

@@ -63,6 +63,61 @@ START_TEST(devices)
 }
 END_TEST
 
+/* The number of a device in the machine, which its UUID ends with. */
+static int number_of(CUdevice dev)
+{
+	CUuuid uuid;
+
+	return cuDeviceGetUuid_v2(&uuid, dev) ? -1 : uuid.bytes[15];
+}
+
+/* Four devices, of which the program is to see `expected`, a digit each. */
+static int sees(const char *visible, const char *expected)
+{
+	int n, bus, sms;
+
+	setenv("GPUTRACE_SIM_DEVICES", "4", 1);
+	setenv("GPUTRACE_SIM_SMS", "10,11,12,13", 1);
+	setenv("CUDA_VISIBLE_DEVICES", visible, 1);
+	CHECK(cuInit(0) == (*expected ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE));
+	if (!*expected)
+		return 0;
+	CHECK(!cuDeviceGetCount(&n) && n == (int)strlen(expected));
+	for (int i = 0; i < n; i++) {
+		CHECK(number_of(i) == expected[i] - '0');
+		CHECK(!cuDeviceGetAttribute(&bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, i));
+		CHECK(bus == 0xf0 + expected[i] - '0');
+		CHECK(!cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, i));
+		CHECK(sms == 10 + expected[i] - '0');
+	}
+	return 0;
+}
+
+#define SEES(name, visible, expected) \
+	static int name(void) \
+	{ \
+		return sees(visible, expected); \
+	}
+SEES(sees_turned, "3,1", "31")
+SEES(sees_up_to_a_bad_one, "2,9,0", "2")
+SEES(sees_up_to_a_double, "1,0,1,2", "10")
+SEES(sees_none, "", "")
+SEES(sees_none_either, "-1,0", "")
+SEES(sees_by_uuid, "GPU-67707574-7261-5065-8073-6f6674776102,0", "20")
+SEES(sees_up_to_an_ambiguous, "0,GPU-6770,1", "0")
+
+START_TEST(visible)
+{
+	run_child(sees_turned);
+	run_child(sees_up_to_a_bad_one);
+	run_child(sees_up_to_a_double);
+	run_child(sees_none);
+	run_child(sees_none_either);
+	run_child(sees_by_uuid);
+	run_child(sees_up_to_an_ambiguous);
+}
+END_TEST
+
 static int out_of_range(void)
 {
 	int n;
@@ -218,6 +273,7 @@ int main(void)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, devices);
+	tcase_add_test(tc, visible);
 	tcase_add_test(tc, nonsense);
 	tcase_add_test(tc, peer_access);
 	tcase_add_test(tc, timer_drifts);

@@ -19,10 +19,11 @@ from .clock import Clock, ClockBound, ClockSource, Drift, HostPair, Moment, host
 from .ctx import Context, LogLevel
 from .error import Error
 from .event import Event, EventType
+from .gpu import Gpu
 from .image import Image, gpu_context
 from .kernel import Kernel, Route
 from .link import Link
-from .map import MAP_HOST, MMAPABLE, Map, MapType, MapView
+from .map import MAP_HOST, MMAPABLE, InstanceInfo, Map, MapType, MapView
 from .object import Object
 from .program import Granularity, Point, Program
 from .reader import Reader
@@ -34,7 +35,7 @@ __version__ = version()
 
 __all__ = [
     "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "Device", "Diagnostic", "Drift", "Error",
-    "Event", "EventType", "Format", "Granularity", "HostPair", "Image", "Kernel", "Link", "LogLevel",
+    "Event", "EventType", "Format", "Gpu", "Granularity", "HostPair", "Image", "InstanceInfo", "Kernel", "Link", "LogLevel",
     "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView", "Moment", "Object", "Point", "Program", "Reader",
     "Route", "Target", "Writer", "bpf", "compile_bpf", "gpu_context", "host_pair", "version",
 ]

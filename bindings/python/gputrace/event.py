@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, Dict, Optional, Tuple
 
+from . import gpu as _gpu
 from ._cffi import ffi, lib
 from ._library import sure_text, text
 
@@ -41,7 +42,7 @@ class Event:
     """
 
     __slots__ = ("type", "time", "end", "time_error", "gpu_start", "gpu_end", "pid", "tid", "name", "text",
-                 "launch_id", "kernel_id", "device", "context", "stream", "grid", "block", "shared_bytes",
+                 "launch_id", "kernel_id", "device", "gpu", "context", "stream", "grid", "block", "shared_bytes",
                  "result", "return_value", "args", "stack", "data", "count", "_reader", "_serial")
 
     type: EventType
@@ -58,7 +59,8 @@ class Event:
     text: Optional[str]
     launch_id: int  #: ties launch, kernel and API call of one process together; 0: none
     kernel_id: int
-    device: int  #: ordinal of the GPU as the program numbers them; -1: none
+    device: int  #: ordinal of the GPU as the program numbers them, which two processes may do differently; -1: none
+    gpu: Optional[_gpu.Gpu]  #: CONTEXT, LAUNCH, KERNEL, PRINT, DATA: which GPU it is
     context: int
     stream: int
     grid: Tuple[int, int, int]  #: LAUNCH, KERNEL, PRINT: blocks
@@ -88,6 +90,7 @@ class Event:
         self.launch_id = lib.gputrace_event_get_launch_id(pointer)
         self.kernel_id = lib.gputrace_event_get_kernel_id(pointer)
         self.device = lib.gputrace_event_get_device(pointer)
+        self.gpu = _gpu.of_pointer(lib.gputrace_event_get_gpu(pointer))
         self.context = lib.gputrace_event_get_context(pointer)
         self.stream = lib.gputrace_event_get_stream(pointer)
         self.grid = _three(lib.gputrace_event_get_grid(pointer))

@@ -8,9 +8,11 @@ with; Map is the whole, and a mapping itself for the usual case of one context.
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from errno import ENOENT
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, MutableMapping, Optional, Tuple, Union
+from uuid import UUID
 
 from ._cffi import ffi, lib
 from ._library import guard, sure_text
@@ -52,6 +54,16 @@ class MapType(IntEnum):
     WARP_ARRAY = lib.GPUTRACE_MAP_TYPE_WARP_ARRAY
     BLOCK_ARRAY = lib.GPUTRACE_MAP_TYPE_BLOCK_ARRAY
     SM_ARRAY = lib.GPUTRACE_MAP_TYPE_SM_ARRAY
+
+
+@dataclass(frozen=True)
+class InstanceInfo:
+    """Whose an instance of a map is."""
+
+    pid: int  #: 0: all processes', a shared map
+    context: int  #: as Event.context
+    gpu: Optional[int]  #: Gpu.index; None: no GPU's, a shared map
+    uuid: UUID  #: of the GPU
 
 
 class Layout:
@@ -156,6 +168,15 @@ class MapView(MutableMapping[Key, Value]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    @property
+    def info(self) -> InstanceInfo:
+        """Whose instance it is; Error with errno ERANGE for initial values."""
+        info = ffi.new("struct gputrace_instance_info *", {"size": ffi.sizeof("struct gputrace_instance_info")})
+        with guard:
+            check(lib.gputrace_map_get_instance_info(self._map._pointer, self._instance, info))
+        return InstanceInfo(pid=info.pid, context=info.context, gpu=None if info.gpu == 2**32 - 1 else info.gpu,
+                            uuid=UUID(bytes=bytes(ffi.buffer(info.uuid))))
 
     def sum(self, key: Key) -> int:
         """The sum of an element over its slots; values of 4 or 8 bytes only."""

@@ -10,11 +10,13 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import ctx as _ctx
+from . import gpu as _gpu
 from . import kernel as _kernel
 from ._cffi import ffi, lib
 from ._library import Handle, guard, options, own, path_bytes, readable
 from .ctx import Context
 from .error import check
+from .gpu import Gpu
 from .kernel import Kernel
 from .link import Link
 from .object import Object
@@ -241,3 +243,13 @@ class Target(Handle):
                 kernels.append(_kernel.of_pointer(kernel))
                 kernel = lib.gputrace_target_next_kernel(self._pointer, kernel)
         return kernels
+
+    def gpus(self) -> List[Gpu]:
+        """The GPUs that a reader, or wait(), has seen CUDA contexts on so far, in the order of their first use."""
+        gpus = []
+        with guard:
+            pointer = lib.gputrace_target_next_gpu(self._pointer, ffi.NULL)
+            while (gpu := _gpu.of_pointer(pointer)) is not None:
+                gpus.append(gpu)
+                pointer = lib.gputrace_target_next_gpu(self._pointer, pointer)
+        return gpus
