@@ -4,6 +4,7 @@
  * what the GPU did, on one clock; printed, or as a trace file for Perfetto.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "print-event.h"
 #include "tools-common.h"
@@ -15,13 +16,16 @@ static const char usage[] =
 	"\n"
 	"  -o, --output=FILE write a trace in Chrome's JSON format instead of printing;\n"
 	"                    open it at https://ui.perfetto.dev\n"
-	"  --no-api          do not record driver calls (they need uprobes)\n"
+	"  --api=WAY         record driver calls by 'uprobes' or by the 'agent'; 'any', the\n"
+	"                    default: by uprobes where they are permitted\n"
+	"  --no-api          do not record driver calls\n"
 	TOOL_OPTIONS_HELP;
 
 struct record {
 	struct tool tool;
 	struct gputrace_writer *writer;
 	const char *output;
+	uint32_t api_flags;
 	int no_api;
 	int write_failed;
 	uint64_t launches, kernels, calls, lost, unended, max_error;
@@ -100,10 +104,23 @@ static void summarise(const struct record *record)
 		fprintf(stderr, "%s: wrote %s\n", record->tool.name, record->output);
 }
 
+static void set_api(struct record *record, const char *way)
+{
+	if (!strcmp(way, "uprobes"))
+		record->api_flags = GPUTRACE_API_UPROBES;
+	else if (!strcmp(way, "agent"))
+		record->api_flags = GPUTRACE_API_AGENT;
+	else if (!strcmp(way, "any"))
+		record->api_flags = 0;
+	else
+		tool_fail(&record->tool, "--api is 'any', 'uprobes' or 'agent', not '%s'", way);
+}
+
 static char **parse(struct record *record, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "output", required_argument, NULL, 'o' },
+		{ "api", required_argument, NULL, 'a' },
 		{ "no-api", no_argument, NULL, 'N' },
 		TOOL_LONG_OPTIONS,
 		{ 0 }
@@ -113,6 +130,8 @@ static char **parse(struct record *record, int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "+o:" TOOL_SHORT_OPTIONS, options, NULL)) != -1) {
 		if (option == 'o')
 			record->output = optarg;
+		else if (option == 'a')
+			set_api(record, optarg);
 		else if (option == 'N')
 			record->no_api = 1;
 		else
@@ -124,6 +143,7 @@ static char **parse(struct record *record, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct record record = { .tool = { .name = "gputrace-record", .usage = usage } };
+	struct gputrace_api_opts opts = { .size = sizeof(opts) };
 	struct gputrace_link *timeline = NULL, *api = NULL;
 	char **command = parse(&record, argc, argv);
 
@@ -131,7 +151,8 @@ int main(int argc, char **argv)
 	tool_spawn(&record.tool, command);
 	if (gputrace_attach_timeline(record.tool.target, &timeline))
 		tool_fail(&record.tool, "%s", gputrace_last_error());
-	if (!record.no_api && gputrace_attach_api(record.tool.target, NULL, &api))
+	opts.flags = record.api_flags;
+	if (!record.no_api && gputrace_attach_api(record.tool.target, &opts, &api))
 		tool_warn(&record.tool, "without driver calls: %s", gputrace_last_error());
 	if (record.output && gputrace_writer_open(record.tool.ctx, record.output, GPUTRACE_FORMAT_CHROME_JSON,
 						  &record.writer))

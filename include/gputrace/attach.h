@@ -60,17 +60,28 @@ GPUTRACE_API int gputrace_attach_timeline(struct gputrace_target *target,
 struct gputrace_api_opts {
 	uint64_t size;
 	const char *library;	/* path of libcuda to watch; default: the one the loader finds, or the software device's */
-	uint64_t ring_bytes;	/* kernel ring buffer, a power of two; default 4 MiB */
-	uint32_t flags;		/* 0 */
+	uint64_t ring_bytes;	/* kernel ring buffer, a power of two; default 4 MiB; a quarter of it for each thread's ring in the agent */
+	uint32_t flags;		/* GPUTRACE_API_* */
 	uint32_t stack_frames;	/* most frames of the caller's stack to take with each call, up to 127; default: no stacks */
 };
 
+#define GPUTRACE_API_UPROBES 1	/* by uprobes or not at all */
+#define GPUTRACE_API_AGENT 2	/* by the agent's hooks */
+#define GPUTRACE_API_QUERIES 4	/* also functions that only ask (cuCtxGetCurrent, ...): many calls, little news */
+
 /*
- * Record the target's driver API calls with uprobes (GPUTRACE_EVENT_API):
- * loading, launching, memory, copies, synchronisation.
- * -EPERM: not allowed (the sentence says what is missing); -ENOENT: no libcuda;
- * -EOPNOTSUPP: the operating system's kernel has no BPF or uprobes; -ENOEXEC: the
- * library is none; -EINVAL, -E2BIG: opts; -ESRCH: the target has ended; -ENOMEM.
+ * Record the target's driver API calls (GPUTRACE_EVENT_API): loading, launching,
+ * memory, copies, synchronisation.  By uprobes, which see every call; where those
+ * are not permitted, or no libcuda is found for them, by hooks of the agent, and
+ * a GPUTRACE_EVENT_NOTE says so and why.  The hooks need no privileges and cost far
+ * less; they do not see the first cuInit and what comes before it, calls that never
+ * return, and what the driver calls within a launch or a load.
+ * -EBUSY: hooks are wanted and the target runs already (attach before
+ * gputrace_target_resume()); -EINVAL, -E2BIG: opts; -ESRCH: the target has ended;
+ * -ENOMEM; -EOPNOTSUPP: hooks are wanted, and stacks, which they do not take.  With
+ * GPUTRACE_API_UPROBES, and if a library is named or stacks are wanted: -EPERM: not allowed
+ * (the sentence says what is missing); -ENOENT: no libcuda; -EOPNOTSUPP: the operating
+ * system's kernel has no BPF or uprobes; -ENOEXEC: the library is none.
  */
 GPUTRACE_API int gputrace_attach_api(struct gputrace_target *target,
 				     const struct gputrace_api_opts *opts,

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/agent/call/call.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/module.h"
 #include "lib/agent/service.h"
+#include "lib/agent/thread.h"
 
 struct gt_driver gt_cu;
 
@@ -92,8 +94,10 @@ static int begin(bool busy)
 {
 	int hooks;
 
+	gt_threads_begin();
 	atomic_store(&gt_active, true);
 	hooks = gt_hooks_install(busy);
+	gt_calls_begin(busy);
 	if (hooks < 0) {
 		gt_session.probe_count = 0;
 		gt_session.flags = 0;

@@ -37,6 +37,9 @@ struct gt_session {
 	uint64_t agent_ring, agent_ring_size;
 	uint64_t dev_template, dev_size, slots;
 	uint64_t areas, area_size, host_size, snapshot;
+	struct gt_thread_ring *thread_rings;
+	uint8_t *thread_data;
+	uint64_t thread_ring_size;	/* 0: there are none */
 	const struct gt_config *config;	/* mapped; what follows points into it */
 	uint64_t config_size;
 	uint64_t config_hash;		/* of what goes into kernels */

@@ -147,6 +147,22 @@ static bool fits(uint64_t offset, uint64_t size, uint64_t total)
 	return offset <= total && size <= total - offset;
 }
 
+static bool adopt_thread_rings(struct gt_session *s, const struct gt_shm *shm, uint64_t total)
+{
+	uint64_t blocks = GT_THREAD_RINGS * sizeof(struct gt_thread_ring);
+	uint64_t at = shm->thread_rings, size = shm->thread_ring_size;
+
+	if (!size)
+		return true;
+	if (size < 4096 || size & (size - 1) || size > 1ull << 40 || at & 4095 ||
+	    !fits(at, blocks + GT_THREAD_RINGS * size, total))
+		return false;
+	s->thread_rings = (void *)(s->base + at);
+	s->thread_data = s->base + at + blocks;
+	s->thread_ring_size = size;
+	return true;
+}
+
 /* Copy the layout out of shared memory and check it, so that later use needs no care. */
 static bool adopt_layout(struct gt_session *s, const struct gt_shm *shm, uint64_t total)
 {
@@ -163,7 +179,7 @@ static bool adopt_layout(struct gt_session *s, const struct gt_shm *shm, uint64_
 	s->area_size = shm->area_size;
 	s->host_size = shm->host_size;
 	s->snapshot = shm->snapshot;
-	return s->contexts <= GT_CONTEXTS_MAX &&
+	return adopt_thread_rings(s, shm, total) && s->contexts <= GT_CONTEXTS_MAX &&
 	       s->agent_ring_size >= 4096 && !(s->agent_ring_size & (s->agent_ring_size - 1)) &&
 	       fits(s->agent_ring, s->agent_ring_size, total) && !(s->agent_ring & 7) &&
 	       s->dev_size >= sizeof(struct gt_dev_arena) && fits(s->dev_template, s->dev_size, total) &&

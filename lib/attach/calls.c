@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that the operating system's kernel sees: the driver API's, and those of any library. */
+/* Calls of the driver API, seen by the operating system's kernel or by the agent, and those of any library. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,50 +13,119 @@
 #include "lib/util/error.h"
 
 #define DEFAULT_RING (4u << 20)
+#define LEAST_RING 4096u
+#define API_FLAGS (GPUTRACE_API_UPROBES | GPUTRACE_API_AGENT | GPUTRACE_API_QUERIES)
 
-static int open_trace(struct gputrace_target *target, const struct gt_api_trace_opts *opts,
-		      struct gputrace_link **ret_link)
+static int open_trace(struct gputrace_link *link, const struct gt_api_trace_opts *opts)
 {
-	struct gputrace_link *link;
-	int r = gt_link_new(target, false, &link);
+	int r = gt_api_trace_open(opts, &link->api);
 
 	if (r)
 		return r;
-	r = gt_api_trace_open(opts, &link->api);
-	if (r)
-		return gt_link_give_up(link, r);
 	link->by_pattern = opts->pattern != NULL;
 	if (gt_api_trace_note(link->api))
-		gt_log(target->ctx, GPUTRACE_LOG_WARNING, "calls of %s: %s", opts->library,
+		gt_log(link->target->ctx, GPUTRACE_LOG_WARNING, "calls of %s: %s", opts->library,
 		       gt_api_trace_note(link->api));
-	*ret_link = link;
 	return 0;
+}
+
+/* ---- the driver API ---- */
+
+static int check_api_opts(struct gputrace_api_opts *opts)
+{
+	uint64_t ring = opts->ring_bytes ? opts->ring_bytes : DEFAULT_RING;
+
+	if (opts->flags & ~API_FLAGS)
+		return gt_error(-EINVAL, "unknown flags in struct gputrace_api_opts");
+	if (opts->flags & GPUTRACE_API_UPROBES && opts->flags & GPUTRACE_API_AGENT)
+		return gt_error(-EINVAL, "GPUTRACE_API_UPROBES and GPUTRACE_API_AGENT exclude each other: without both the library chooses");
+	if (ring < LEAST_RING || ring > 1ull << 30 || ring & (ring - 1))
+		return gt_error(-EINVAL, "ring_bytes is %llu: give a power of two from %u to 2^30",
+				(unsigned long long)ring, LEAST_RING);
+	opts->ring_bytes = ring;
+	return 0;
+}
+
+static int attach_by_uprobes(struct gputrace_link *link, const struct gputrace_api_opts *opts)
+{
+	const struct gputrace_target *target = link->target;
+	struct gt_api_trace_opts trace = {
+		.library = opts->library ? opts->library : target->libcuda,
+		.ring_bytes = opts->ring_bytes,
+		.stack_frames = opts->stack_frames,
+		.pid = target->pid,
+		.flags = opts->flags & GPUTRACE_API_QUERIES ? GT_API_TRACE_QUERIES : 0,
+	};
+
+	if (!trace.library)
+		return gt_error(-ENOENT, "no libcuda.so.1 was found for the program to load: is an NVIDIA driver installed?");
+	return open_trace(link, &trace);
+}
+
+static int attach_by_agent(struct gputrace_link *link, const struct gputrace_api_opts *opts)
+{
+	struct gputrace_target *target = link->target;
+	uint64_t each = opts->ring_bytes / 4 > LEAST_RING ? opts->ring_bytes / 4 : LEAST_RING;
+
+	if (opts->stack_frames)
+		return gt_error(-EOPNOTSUPP, "the agent's hooks take no stacks: record calls with uprobes");
+	if (target->resumed)
+		return gt_error(-EBUSY, "the target runs already: let the agent record driver calls before gputrace_target_resume()");
+	link->calls = GT_CONFIG_CALLS | (opts->flags & GPUTRACE_API_QUERIES ? GT_CONFIG_QUERIES : 0);
+	if (target->thread_ring_bytes < each)
+		target->thread_ring_bytes = each;
+	return 0;
+}
+
+/* Uprobes if they can be had, else the agent, which then tells why. */
+static int attach_somehow(struct gputrace_link *link, const struct gputrace_api_opts *opts)
+{
+	int r = attach_by_uprobes(link, opts);
+
+	if ((r != -EPERM && r != -EOPNOTSUPP && r != -ENOENT) || opts->library || opts->stack_frames ||
+	    link->target->resumed)
+		return r;
+	if (asprintf(&link->note, "driver calls are recorded by the agent's hooks instead of uprobes: %s",
+		     gputrace_last_error()) < 0) {
+		link->note = NULL;
+		return gt_error(-ENOMEM, "out of memory");
+	}
+	return attach_by_agent(link, opts);
 }
 
 int gputrace_attach_api(struct gputrace_target *target, const struct gputrace_api_opts *opts,
 			struct gputrace_link **ret_link)
 {
 	struct gputrace_api_opts known;
-	struct gt_api_trace_opts trace = { .pid = target->pid };
+	struct gputrace_link *link;
 	int r = gt_opts_read(opts, sizeof(uint64_t), &known, sizeof(known));
 
+	if (!r)
+		r = check_api_opts(&known);
+	if (!r)
+		r = gt_link_new(target, false, &link);
 	if (r)
 		return r;
-	if (known.flags)
-		return gt_error(-EINVAL, "unknown flags in struct gputrace_api_opts");
-	trace.library = known.library ? known.library : target->libcuda;
-	trace.ring_bytes = known.ring_bytes ? known.ring_bytes : DEFAULT_RING;
-	trace.stack_frames = known.stack_frames;
-	if (!trace.library)
-		return gt_error(-ENOENT, "no libcuda.so.1 was found for the program to load: is an NVIDIA driver installed?");
-	return open_trace(target, &trace, ret_link);
+	if (known.flags & GPUTRACE_API_AGENT)
+		r = attach_by_agent(link, &known);
+	else if (known.flags & GPUTRACE_API_UPROBES)
+		r = attach_by_uprobes(link, &known);
+	else
+		r = attach_somehow(link, &known);
+	if (r)
+		return gt_link_give_up(link, r);
+	*ret_link = link;
+	return 0;
 }
+
+/* ---- any library ---- */
 
 int gputrace_attach_functions(struct gputrace_target *target, const char *library, const char *pattern,
 			      const struct gputrace_functions_opts *opts, struct gputrace_link **ret_link)
 {
 	struct gputrace_functions_opts known;
 	struct gt_api_trace_opts trace = { .pid = target->pid, .pattern = pattern };
+	struct gputrace_link *link;
 	char *path;
 	int r = gt_opts_read(opts, sizeof(uint64_t), &known, sizeof(known));
 
@@ -71,7 +141,13 @@ int gputrace_attach_functions(struct gputrace_target *target, const char *librar
 	trace.library = path;
 	trace.ring_bytes = known.ring_bytes ? known.ring_bytes : DEFAULT_RING;
 	trace.stack_frames = known.stack_frames;
-	r = open_trace(target, &trace, ret_link);
+	r = gt_link_new(target, false, &link);
+	if (!r) {
+		r = open_trace(link, &trace);
+		r = r ? gt_link_give_up(link, r) : 0;
+	}
 	free(path);
+	if (!r)
+		*ret_link = link;
 	return r;
 }

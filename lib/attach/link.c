@@ -100,6 +100,7 @@ static void free_link(struct gputrace_link *link)
 	}
 	free(link->probes);
 	free(link->text);
+	free(link->note);
 	if (link->api)
 		gt_api_trace_close(link->api);
 	gputrace_object_unref(link->object);
@@ -119,6 +120,8 @@ int gputrace_link_detach(struct gputrace_link *link)
 	/* Calls that were seen already can still be read. */
 	if (link->api)
 		gt_api_trace_detach(link->api);
+	if (link->calls && link->target)
+		gt_target_stop_calls(link->target);
 	if (link->programs)
 		gt_kernel_programs_detach(link->programs);
 	link->programs = NULL;

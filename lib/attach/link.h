@@ -29,6 +29,8 @@ struct gputrace_link {
 	/* CPU side */
 	struct gt_api_trace *api;
 	bool by_pattern;		/* it watches other functions than the driver API's */
+	uint32_t calls;			/* GT_CONFIG_CALLS and what belongs to it: the agent records driver calls */
+	char *note;			/* malloc'd: what the stream says of it once; NULL: nothing, or it has */
 	struct gt_kernel_programs *programs;
 };
 

@@ -6,7 +6,7 @@
 #include "lib/reader/launches.h"
 #include "lib/reader/reader.h"
 #include "lib/target/context.h"
-
+#include "lib/uprobe/api_trace.h"
 
 /* A string of `size` bytes in the payload that must end in a NUL; NULL if it does not fit. */
 static const char *string_in(const uint8_t *payload, uint32_t payload_size, uint32_t offset, uint32_t size)
@@ -126,6 +126,32 @@ static void take_note(struct gputrace_reader *reader, struct gt_process *process
 		gt_reader_push_note(reader, process, text, record.text_size);
 }
 
+static void take_call(struct gputrace_reader *reader, struct gt_process *process,
+		      const uint8_t *payload, uint32_t size)
+{
+	struct gt_rec_call record;
+	struct gt_api_call call = { .pid = (uint32_t)process->pid };
+
+	if (size < sizeof(record))
+		return;
+	memcpy(&record, payload, sizeof(record));
+	call.name = gt_api_name(record.function);
+	if (record.arg_count > GT_CALL_ARGS || size != sizeof(record) + record.arg_count * sizeof(uint64_t) ||
+	    !call.name)
+		return;
+	call.enter = record.enter;
+	call.leave = record.leave;
+	call.tid = record.tid;
+	call.function = record.function;
+	call.value = record.result;
+	call.result = (int32_t)record.result;
+	call.arg_count = record.arg_count;
+	memcpy(call.args, payload + sizeof(record), record.arg_count * sizeof(uint64_t));
+	for (unsigned i = 0; i < record.arg_count; i++)
+		call.args[i] = gt_api_widen(call.function, i, call.args[i]);
+	gt_reader_push_call(reader, process, &call, GPUTRACE_EVENT_API);
+}
+
 static void take(struct gputrace_reader *reader, struct gt_process *process,
 		 const struct gt_record *record)
 {
@@ -145,19 +171,68 @@ static void take(struct gputrace_reader *reader, struct gt_process *process,
 	case GT_REC_NOTE:
 		take_note(reader, process, reader->payload, record->size);
 		break;
+	case GT_REC_CALL:
+		take_call(reader, process, reader->payload, record->size);
+		break;
 	default:
 		break;	/* a target may write anything */
 	}
 }
 
-static void count_lost(struct gputrace_reader *reader, struct gt_process *process, struct gt_shm *shm)
+/* Take in what is in one of the process's rings, no more than it holds; how many records. */
+static unsigned drain(struct gputrace_reader *reader, struct gt_process *process, struct gt_ring *ring)
 {
-	uint64_t lost = __atomic_load_n(&shm->agent_ctl.lost, __ATOMIC_RELAXED);
+	uint64_t start = ring->tail;
+	struct gt_record record;
+	unsigned count = 0;
+	int r = 0;
 
-	if (lost > process->agent_lost) {
-		gt_reader_push_lost(reader, process, "agent ring", lost - process->agent_lost);
-		process->agent_lost = lost;
+	while (!process->agent_broken && ring->tail - start < ring->size &&
+	       (r = gt_ring_take(ring, &record, reader->payload)) > 0) {
+		take(reader, process, &record);
+		count++;
 	}
+	if (r < 0) {
+		process->agent_broken = true;
+		gt_reader_push_note(reader, process, "the program has overwritten the agent's ring: nothing more is read from it", 0);
+	}
+	return count;
+}
+
+/* `shared` counts for ever, and the target may count as it likes. */
+static void count_lost(struct gputrace_reader *reader, struct gt_process *process, const char *where,
+		       const uint64_t *shared, uint64_t *known)
+{
+	uint64_t lost = __atomic_load_n(shared, __ATOMIC_RELAXED);
+
+	if (lost > *known) {
+		gt_reader_push_lost(reader, process, where, lost - *known);
+		*known = lost;
+	}
+}
+
+static unsigned drain_threads(struct gputrace_reader *reader, struct gt_process *process)
+{
+	const struct gt_shm *layout = &process->target->layout.shm;
+	struct gt_thread_ring *blocks = (void *)(process->base + layout->thread_rings);
+	uint8_t *data = (uint8_t *)(blocks + GT_THREAD_RINGS);
+	unsigned count = 0;
+
+	if (!layout->thread_ring_size)
+		return 0;
+	for (unsigned i = 0; i < GT_THREAD_RINGS; i++) {
+		struct gt_ring ring = {
+			.data = data + i * layout->thread_ring_size,
+			.size = layout->thread_ring_size,
+			.tail = process->thread_tail[i],
+			.published = &blocks[i].tail,
+		};
+
+		count += drain(reader, process, &ring);
+		process->thread_tail[i] = ring.tail;
+		count_lost(reader, process, "ring of a thread", &blocks[i].lost, &process->thread_lost[i]);
+	}
+	return count;
 }
 
 unsigned gt_reader_drain_agent(struct gputrace_reader *reader, struct gt_process *process)
@@ -170,20 +245,9 @@ unsigned gt_reader_drain_agent(struct gputrace_reader *reader, struct gt_process
 		.tail = process->agent_tail,
 		.published = &shm->agent_tail,
 	};
-	struct gt_record record;
-	unsigned count = 0;
-	int r = 0;
+	unsigned count = drain(reader, process, &ring);
 
-	while (!process->agent_broken && ring.tail - process->agent_tail < ring.size &&
-	       (r = gt_ring_take(&ring, &record, reader->payload)) > 0) {
-		take(reader, process, &record);
-		count++;
-	}
 	process->agent_tail = ring.tail;
-	if (r < 0) {
-		process->agent_broken = true;
-		gt_reader_push_note(reader, process, "the program has overwritten the agent's ring: nothing more is read from it", 0);
-	}
-	count_lost(reader, process, shm);
-	return count;
+	count_lost(reader, process, "agent ring", &shm->agent_ctl.lost, &process->agent_lost);
+	return count + drain_threads(reader, process);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* API calls that the operating system's kernel saw. */
+/* API calls, most of them from the ring of the operating system's kernel. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,10 +27,10 @@ static void keep_stack(struct gt_queued *queued, const struct gt_api_call *call)
 	queued->event.stack_count = call->stack_count;
 }
 
-static void take(struct gputrace_reader *reader, const struct gt_api_call *call, int type)
+void gt_reader_push_call(struct gputrace_reader *reader, struct gt_process *process,
+			 const struct gt_api_call *call, int type)
 {
-	struct gt_queued *queued = gt_queued_new(type, process_by_pid(reader->target, call->pid),
-						 call->stack_count * sizeof(*call->stack));
+	struct gt_queued *queued = gt_queued_new(type, process, call->stack_count * sizeof(*call->stack));
 
 	if (queued) {
 		queued->event.time = call->enter;
@@ -52,12 +52,26 @@ static void take(struct gputrace_reader *reader, const struct gt_api_call *call,
 
 static void take_api_call(void *data, const struct gt_api_call *call)
 {
-	take(data, call, GPUTRACE_EVENT_API);
+	struct gputrace_reader *reader = data;
+
+	gt_reader_push_call(reader, process_by_pid(reader->target, call->pid), call, GPUTRACE_EVENT_API);
 }
 
 static void take_function_call(void *data, const struct gt_api_call *call)
 {
-	take(data, call, GPUTRACE_EVENT_CALL);
+	struct gputrace_reader *reader = data;
+
+	gt_reader_push_call(reader, process_by_pid(reader->target, call->pid), call, GPUTRACE_EVENT_CALL);
+}
+
+/* What is to be known of how calls are recorded, once. */
+static void say_note(struct gputrace_reader *reader, struct gputrace_link *link)
+{
+	if (!link->note)
+		return;
+	gt_reader_push_note(reader, NULL, link->note, 0);
+	free(link->note);
+	link->note = NULL;
 }
 
 unsigned gt_reader_drain_api(struct gputrace_reader *reader)
@@ -67,6 +81,8 @@ unsigned gt_reader_drain_api(struct gputrace_reader *reader)
 
 	for (struct gputrace_link *link = reader->target->links; link; link = link->next) {
 		int n;
+
+		say_note(reader, link);
 
 		if (!link->api)
 			continue;

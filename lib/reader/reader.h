@@ -38,6 +38,11 @@ unsigned gt_reader_drain_agent(struct gputrace_reader *reader, struct gt_process
 unsigned gt_reader_drain_gpu(struct gputrace_reader *reader, struct gt_process *process);
 unsigned gt_reader_drain_api(struct gputrace_reader *reader);
 
+struct gt_api_call;
+/* api_ring.c: a call as an event of `type`; process: NULL if none of ours made it. */
+void gt_reader_push_call(struct gputrace_reader *reader, struct gt_process *process,
+			 const struct gt_api_call *call, int type);
+
 /* resolve.c: fill in, right before delivery, what other records say of an event. */
 void gt_reader_resolve(struct gt_queued *queued);
 

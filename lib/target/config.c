@@ -106,6 +106,15 @@ static uint32_t timeline_link(const struct gputrace_target *target)
 	return UINT32_MAX;
 }
 
+static uint32_t call_flags(const struct gputrace_target *target)
+{
+	uint32_t flags = 0;
+
+	for (const struct gputrace_link *link = target->links; link; link = link->next)
+		flags |= link->detached ? 0 : link->calls;
+	return flags;
+}
+
 /* For tests and for whoever has to find out which of the two ways is at fault. */
 static uint32_t route_flags(void)
 {
@@ -126,7 +135,8 @@ int gt_config_make(const struct gputrace_target *target)
 		.magic = GT_WIRE_MAGIC,
 		.version = GT_WIRE_VERSION,
 		.timeline = timeline_link(target),
-		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0) | route_flags(),
+		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0) | route_flags() |
+			 call_flags(target),
 		.shared_count = target->shared_count,
 	};
 	struct text ptx, strings;
@@ -197,6 +207,7 @@ static void fill(const struct gputrace_target *target, uint8_t *base)
 
 	memcpy(header, shm, sizeof(*shm));
 	header->agent_ctl.credits = (int64_t)shm->agent_ring_size;
+	header->calls_on = call_flags(target) != 0;
 	for (const struct gputrace_link *link = target->links; link; link = link->next) {
 		if (link->on_gpu && !link->detached)
 			header->switches |= 1ull << link->bit;

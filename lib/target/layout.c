@@ -68,8 +68,10 @@ int gt_layout_add_map(struct gt_layout *layout, struct gputrace_map *map)
 	return 0;
 }
 
-void gt_layout_finish(struct gt_layout *layout, uint64_t agent_ring_bytes)
+void gt_layout_finish(struct gt_layout *layout, uint64_t agent_ring_bytes, uint64_t thread_ring_bytes)
 {
+	uint64_t threads = thread_ring_bytes ?
+			   GT_THREAD_RINGS * (sizeof(struct gt_thread_ring) + thread_ring_bytes) : 0;
 	struct gt_shm *shm = &layout->shm;
 
 	shm->magic = GT_WIRE_MAGIC;
@@ -77,7 +79,9 @@ void gt_layout_finish(struct gt_layout *layout, uint64_t agent_ring_bytes)
 	shm->contexts = GT_CONTEXTS_MAX;
 	shm->agent_ring = PAGE;
 	shm->agent_ring_size = agent_ring_bytes;
-	shm->dev_template = align(shm->agent_ring + agent_ring_bytes, PAGE);
+	shm->thread_rings = align(shm->agent_ring + agent_ring_bytes, PAGE);
+	shm->thread_ring_size = thread_ring_bytes;
+	shm->dev_template = align(shm->thread_rings + threads, PAGE);
 	shm->dev_size = layout->dev_size;
 	shm->slots = align(layout->dev_size, 256);
 	shm->areas = align(shm->dev_template + shm->dev_size, PAGE);

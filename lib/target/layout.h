@@ -37,8 +37,8 @@ uint64_t gt_layout_take_pages(struct gt_layout *layout, uint64_t size);
 int gt_layout_add_ring(struct gt_layout *layout, struct gputrace_map *map, uint64_t size);
 int gt_layout_add_map(struct gt_layout *layout, struct gputrace_map *map);
 
-/* Nothing is added any more: fix all offsets. */
-void gt_layout_finish(struct gt_layout *layout, uint64_t agent_ring_bytes);
+/* Nothing is added any more: fix all offsets.  thread_ring_bytes: of each ring, 0: there are none. */
+void gt_layout_finish(struct gt_layout *layout, uint64_t agent_ring_bytes, uint64_t thread_ring_bytes);
 void gt_layout_free(struct gt_layout *layout);
 
 #endif

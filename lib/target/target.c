@@ -119,7 +119,7 @@ int gputrace_target_resume(struct gputrace_target *target)
 	if (target->resumed)
 		return gt_error(-EALREADY, "the program runs already");
 	if (!target->laid_out) {
-		gt_layout_finish(&target->layout, target->agent_ring_bytes);
+		gt_layout_finish(&target->layout, target->agent_ring_bytes, target->thread_ring_bytes);
 		target->laid_out = true;
 		r = gt_attach_finish(target);
 		if (r)
@@ -208,6 +208,16 @@ void gt_target_switch(struct gputrace_target *target, uint32_t bit, bool on)
 			__atomic_fetch_or(&shm->switches, 1ull << bit, __ATOMIC_RELAXED);
 		else
 			__atomic_fetch_and(&shm->switches, ~(1ull << bit), __ATOMIC_RELAXED);
+	}
+}
+
+void gt_target_stop_calls(struct gputrace_target *target)
+{
+	for (struct gt_process *process = target->processes; process; process = process->next) {
+		struct gt_shm *shm = (void *)process->base;
+
+		if (shm)
+			__atomic_store_n(&shm->calls_on, 0, __ATOMIC_RELAXED);
 	}
 }
 

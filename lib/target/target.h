@@ -53,8 +53,9 @@ struct gt_process {
 	uint8_t *base;		/* shared memory, which the process may scribble on */
 	int shm_fd;
 	uint64_t agent_tail, agent_lost;
+	uint64_t thread_tail[GT_THREAD_RINGS], thread_lost[GT_THREAD_RINGS];
 	uint64_t started, finished;	/* launches with a place in the timeline, and kernels of such */
-	bool agent_broken;
+	bool agent_broken;	/* one of its rings holds nonsense */
 	uint64_t flush_serial;	/* latest that it has answered */
 	struct gt_target_context contexts[GT_CONTEXTS_MAX];
 	/* By a GPU's index: its clock by what this process reports, where its timer cannot be read. */
@@ -86,6 +87,7 @@ struct gputrace_target {
 	int listen_fd, epoll_fd;
 	bool software_device;
 	uint64_t agent_ring_bytes, gpu_ring_bytes;
+	uint64_t thread_ring_bytes;	/* of each thread's ring, 0: nothing writes to them */
 	char *libcuda;		/* what it will load, as far as we can tell; may be NULL */
 	struct gt_process *processes;	/* newest last */
 	struct gputrace_gpu *gpus;
@@ -106,6 +108,9 @@ int gt_target_flush(struct gputrace_target *target, int timeout_ms);
 
 /* Switch link bits off (or on) in all processes. */
 void gt_target_switch(struct gputrace_target *target, uint32_t bit, bool on);
+
+/* The agents' hooks need not record driver calls any more. */
+void gt_target_stop_calls(struct gputrace_target *target);
 
 bool gt_target_has_live_agents(const struct gputrace_target *target);
 

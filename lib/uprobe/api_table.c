@@ -68,6 +68,22 @@ char gt_api_arg_type(uint32_t function, unsigned index)
 	return arg ? arg[0] : 0;
 }
 
+uint64_t gt_api_widen(uint32_t function, unsigned index, uint64_t value)
+{
+	switch (gt_api_arg_type(function, index)) {
+	case 'u':
+		return (uint32_t)value;
+	case 'i':
+		return (uint64_t)(int32_t)value;
+	case 'h':
+		return (uint16_t)value;
+	case 'b':
+		return (uint8_t)value;
+	default:
+		return value;
+	}
+}
+
 int gt_api_is_launch(uint32_t function)
 {
 	return gt_api_group(function) == GT_API_LAUNCH;

@@ -317,23 +317,6 @@ void gt_api_trace_close(struct gt_api_trace *trace)
 
 /* ---- reading ---- */
 
-/* Registers and stack slots hold more bits than a narrow argument has: these are rubbish. */
-static uint64_t widen(uint64_t value, char type)
-{
-	switch (type) {
-	case 'u':
-		return (uint32_t)value;
-	case 'i':
-		return (int64_t)(int32_t)value;
-	case 'h':
-		return (uint16_t)value;
-	case 'b':
-		return (uint8_t)value;
-	default:
-		return value;
-	}
-}
-
 /* What a record takes up in the ring. */
 #define RECORD_BYTES(size) (((int64_t)(size) + BPF_RINGBUF_HDR_SZ + 7) & ~7ll)
 
@@ -359,7 +342,7 @@ static void fill_call(const struct gt_api_trace *trace, const struct gt_api_reco
 	}
 	call->name = gt_api_name(call->function);
 	for (unsigned i = 0; i < call->arg_count; i++)
-		call->args[i] = widen(call->args[i], gt_api_arg_type(call->function, i));
+		call->args[i] = gt_api_widen(call->function, i, call->args[i]);
 }
 
 static bool known_function(const struct gt_api_trace *trace, uint32_t function)

@@ -95,6 +95,8 @@ unsigned gt_api_arg_count(uint32_t function);
 const char *gt_api_arg_name(uint32_t function, unsigned index);
 /* The letter that api_table.h explains. */
 char gt_api_arg_type(uint32_t function, unsigned index);
+/* An argument as it was passed: a narrow one has rubbish in the upper bits of its register or stack slot. */
+uint64_t gt_api_widen(uint32_t function, unsigned index, uint64_t value);
 /* Does the function launch a kernel (not a graph)? */
 int gt_api_is_launch(uint32_t function);
 

@@ -58,6 +58,8 @@ struct gt_config {
 #define GT_CONFIG_STAMP 2u	/* send clock records from the start */
 #define GT_CONFIG_NO_GRAFT 4u	/* programs go into PTX alone */
 #define GT_CONFIG_ONLY_GRAFT 8u	/* programs go onto machine code alone, on any architecture */
+#define GT_CONFIG_CALLS 16u	/* record driver calls by hooks */
+#define GT_CONFIG_QUERIES 32u	/* also of functions that only ask */
 
 struct gt_config_probe {
 	uint32_t point, granularity, link, flags;

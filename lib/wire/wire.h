@@ -96,6 +96,7 @@ enum gt_record_type {
 	GT_REC_CONTEXT,		/* struct gt_rec_context */
 	GT_REC_CLOCK,		/* struct gt_rec_clock */
 	GT_REC_NOTE,		/* struct gt_rec_note */
+	GT_REC_CALL,		/* struct gt_rec_call */
 };
 
 /*
@@ -187,6 +188,35 @@ struct gt_rec_note {
 	uint32_t text_size;
 };
 
+/* The program called a driver function; arg_count words follow. */
+struct gt_rec_call {
+	uint64_t enter, leave;	/* CLOCK_MONOTONIC ns */
+	uint64_t result;	/* the whole register */
+	uint32_t function;	/* index in lib/uprobe/api_table.h */
+	uint32_t tid;
+	uint32_t arg_count;	/* at most GT_CALL_ARGS */
+	uint32_t reserved;
+};
+#define GT_CALL_ARGS 12u
+
+/* ---- threads' rings ---- */
+
+/*
+ * Each thread of the program that has much to say writes into a ring of its own:
+ * one producer, so it needs no reservation, only room, and records lie in the ring
+ * as in every other.  These control blocks come first, then the rings' data.
+ */
+#define GT_THREAD_RINGS 64u
+
+struct gt_thread_ring {
+	uint64_t tail;		/* controller: consumer position */
+	uint64_t pad0[7];
+	uint64_t head;		/* agent: bytes written */
+	uint64_t lost;		/* agent: records dropped for want of room */
+	uint32_t owner;		/* agent: the thread that has it, 0: none */
+	uint32_t pad1[11];
+};
+
 /* ---- arenas ---- */
 
 #define GT_RINGS_MAX 64		/* GPU rings of a session; 0 is the timeline's */
@@ -249,7 +279,8 @@ struct gt_launch_slot {		/* all zeros between launches */
 #define GT_CONTEXTS_MAX 16
 
 /*
- * Layout: this header (one page); the agent's ring; the template of the device
+ * Layout: this header (one page); the agent's ring; the threads' rings, if
+ * anything writes to them; the template of the device
  * arena; then GT_CONTEXTS_MAX context areas of area_size bytes, each a host
  * arena followed by room for a snapshot of the device arena.  The memory is
  * sealed against resizing.  All offsets are from its start and page-aligned
@@ -269,11 +300,14 @@ struct gt_shm {
 	uint64_t area_size;
 	uint64_t host_size;		/* bytes of the host arena: what is pinned for the GPU */
 	uint64_t snapshot;		/* offset of the snapshot in an area */
-	uint64_t pad[4];
+	uint64_t thread_rings;		/* offset of the control blocks of the threads' rings */
+	uint64_t thread_ring_size;	/* bytes of each one's data, a power of two; 0: there are none */
+	uint64_t pad[2];
 	/* Written while running, each by one side. */
 	uint64_t switches;		/* controller: bit i = link i is on */
 	uint64_t agent_tail;		/* controller: consumer position of the agent ring */
-	uint64_t pad2[6];
+	uint64_t calls_on;		/* controller: driver calls are wanted */
+	uint64_t pad2[5];
 	struct gt_ring_ctl agent_ctl;	/* agent */
 };
 

@@ -67,7 +67,7 @@ START_TEST(patch_redirects_and_keeps_the_original)
 	void *pad;
 
 	ck_assert_int_eq(function(20, 2), 42);
-	ck_assert_int_eq(gt_patch(address, (void *)replacement, false, &pad), 0);
+	ck_assert_int_eq(gt_patch(address, (void *)replacement, NULL, false, &pad), 0);
 	original = as_function(pad);
 	ck_assert_int_eq(function(20, 2), 1000042);
 	ck_assert_int_eq(original(20, 2), 42);
@@ -87,7 +87,7 @@ START_TEST(patch_accepts_a_breakpoint_in_the_first_byte)
 	memcpy(bytes, code, sizeof(code));
 	bytes[0] = 0xcc;
 	address = make_function(bytes, sizeof(bytes), 64);
-	ck_assert_int_eq(gt_patch(address, (void *)replacement, false, &pad), 0);
+	ck_assert_int_eq(gt_patch(address, (void *)replacement, NULL, false, &pad), 0);
 	ck_assert_uint_eq(address[0], 0xcc);
 	/* The pad runs what the breakpoint hides. */
 	ck_assert_int_eq(as_function(pad)(3, 4), 10);
@@ -101,13 +101,13 @@ START_TEST(patch_refuses_what_it_does_not_know)
 	uint8_t *address = make_function(endbr, sizeof(endbr), 0);
 	void *pad = NULL;
 
-	ck_assert_int_eq(gt_patch(address, (void *)replacement, false, &pad), -ENOTSUP);
+	ck_assert_int_eq(gt_patch(address, (void *)replacement, NULL, false, &pad), -ENOTSUP);
 	ck_assert_mem_eq(address, endbr, sizeof(endbr));
 	memcpy(bytes, code, sizeof(code));
 	bytes[5] = 0x55;		/* push r13 instead of r12 */
-	ck_assert_int_eq(gt_patch(make_function(bytes, sizeof(bytes), 0), (void *)replacement, false, &pad), -ENOTSUP);
+	ck_assert_int_eq(gt_patch(make_function(bytes, sizeof(bytes), 0), (void *)replacement, NULL, false, &pad), -ENOTSUP);
 	/* Not on an 8-byte boundary: it could not be changed in one store. */
-	ck_assert_int_eq(gt_patch(make_function(code, sizeof(code), 4), (void *)replacement, false, &pad), -ENOTSUP);
+	ck_assert_int_eq(gt_patch(make_function(code, sizeof(code), 4), (void *)replacement, NULL, false, &pad), -ENOTSUP);
 	ck_assert_ptr_null(pad);
 }
 END_TEST
@@ -118,7 +118,7 @@ START_TEST(patch_of_a_busy_function)
 	uint8_t *address = make_function(code, sizeof(code), 1024);
 	void *pad;
 
-	ck_assert_int_eq(gt_patch(address, (void *)replacement, true, &pad), 0);
+	ck_assert_int_eq(gt_patch(address, (void *)replacement, NULL, true, &pad), 0);
 	original = as_function(pad);
 	ck_assert_int_eq(as_function(address)(20, 2), 1000042);
 	ck_assert_mem_eq(address + 4, code + 4, sizeof(code) - 4);
@@ -154,7 +154,7 @@ START_TEST(patch_comes_and_goes_under_calls)
 	pthread_t threads[4];
 	void *pad;
 
-	ck_assert_int_eq(gt_patch(address, (void *)replacement, true, &pad), 0);
+	ck_assert_int_eq(gt_patch(address, (void *)replacement, NULL, true, &pad), 0);
 	original = as_function(pad);
 	toggled = as_function(address);
 	atomic_store(&toggling, true);

@@ -14,6 +14,7 @@
 extern char **environ;
 
 #define ARGS_MAX 16
+#define RUN_LINKS 4
 
 static void gather_arguments(const char **argv, va_list args)
 {
@@ -65,6 +66,8 @@ static void keep(struct run_event *kept, unsigned index, const struct gputrace_e
 	k->pid = gputrace_event_get_pid(event);
 	memcpy(k->grid, gputrace_event_get_grid(event), sizeof(k->grid));
 	memcpy(k->block, gputrace_event_get_block(event), sizeof(k->block));
+	memcpy(k->args, gputrace_event_get_args(event, &k->arg_count), sizeof(k->args));
+	k->result = gputrace_event_get_result(event);
 }
 
 static void take(struct run *run, const struct gputrace_event *event)
@@ -89,6 +92,8 @@ static void take(struct run *run, const struct gputrace_event *event)
 		break;
 	case GPUTRACE_EVENT_LOST:
 		run->lost += gputrace_event_get_count(event);
+		if (!strcmp(gputrace_event_get_name(event), "ring of a thread"))
+			run->lost_of_threads += gputrace_event_get_count(event);
 		break;
 	case GPUTRACE_EVENT_NOTE:
 		strncat(run->notes, gputrace_event_get_text(event),
@@ -119,7 +124,7 @@ static void follow(struct run *run, struct gputrace_reader *reader, struct gputr
 				run->watch(run, event);
 			if (detach_at && name && gputrace_event_get_type(event) == GPUTRACE_EVENT_KERNEL &&
 			    !strcmp(name, detach_at)) {
-				for (int i = 0; i < 3; i++) {
+				for (int i = 0; i < RUN_LINKS; i++) {
 					if (links[i])
 						ck_assert_int_eq(gputrace_link_detach(links[i]), 0);
 				}
@@ -127,6 +132,22 @@ static void follow(struct run *run, struct gputrace_reader *reader, struct gputr
 		}
 	}
 	ck_assert_msg(r == -ENODATA, "the program did not end in 20 s (%d)", r);
+}
+
+static void attach_api(struct run *run, const struct run_options *options, struct gputrace_link **links)
+{
+	static const uint32_t uprobes[] = { GPUTRACE_API_UPROBES, 0 };
+
+	for (const uint32_t *flags = options->api_flags ? options->api_flags : uprobes; *flags; flags++) {
+		struct gputrace_api_opts opts = {
+			.size = sizeof(opts),
+			.flags = *flags == RUN_API_ANY ? 0 : *flags,
+			.ring_bytes = options->api_ring_bytes,
+		};
+		int r = gputrace_attach_api(run->target, &opts, links++);
+
+		ck_assert_msg(!r, "api: %s", gputrace_last_error());
+	}
 }
 
 void run_target(struct run *run, const struct run_options *options, ...)
@@ -146,7 +167,7 @@ void run_target(struct run *run, const struct run_options *options, ...)
 		.size = sizeof(reading),
 		.window_ns = options->detach_at || run->watch ? 0 : 2000000000,
 	};
-	struct gputrace_link *links[3] = { NULL };
+	struct gputrace_link *links[RUN_LINKS] = { NULL };
 	struct gputrace_reader *reader;
 	FILE *file = tmpfile();
 	va_list args;
@@ -172,10 +193,8 @@ void run_target(struct run *run, const struct run_options *options, ...)
 		if (options->attached)
 			options->attached(run);
 	}
-	if (options->api) {
-		r = gputrace_attach_api(run->target, NULL, &links[2]);
-		ck_assert_msg(!r, "api: %s", gputrace_last_error());
-	}
+	if (options->api)
+		attach_api(run, options, &links[2]);
 	ck_assert_int_eq(gputrace_reader_new(run->target, &reading, &reader), 0);
 	r = gputrace_target_resume(run->target);
 	ck_assert_msg(!r, "resume: %s", gputrace_last_error());
@@ -184,7 +203,7 @@ void run_target(struct run *run, const struct run_options *options, ...)
 	restore(saved, file, run);
 	ck_assert_int_eq(gputrace_target_has_exited(run->target, &run->status), 1);
 	gputrace_reader_unref(reader);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < RUN_LINKS; i++)
 		gputrace_link_unref(links[i]);
 }
 

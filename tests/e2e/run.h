@@ -10,13 +10,17 @@
 
 struct run;
 
+#define RUN_API_ANY UINT32_MAX	/* whatever the library chooses */
+
 struct run_options {
 	const char *object;	/* file under the build folder to attach, NULL: none */
 	/* Called, if set, before and after it is attached. */
 	void (*opened)(struct run *run);
 	void (*attached)(struct run *run);
 	bool timeline;
-	bool api;		/* uprobes too */
+	bool api;		/* driver calls too */
+	const uint32_t *api_flags;	/* one link for each, 0 ends them; NULL: one by uprobes */
+	uint64_t api_ring_bytes;
 	uint64_t gpu_ring_bytes, agent_ring_bytes;
 	const char *detach_at;	/* detach everything when a kernel of this name is first seen */
 	bool real_device;
@@ -28,6 +32,9 @@ struct run_event {
 	uint64_t time, end, error, launch_id, stream;
 	int tid, pid;
 	uint32_t grid[3], block[3];
+	uint64_t args[12];
+	unsigned arg_count;
+	int result;
 };
 
 struct run {
@@ -40,6 +47,7 @@ struct run {
 	uint64_t lost;
 	unsigned disorder;	/* events whose end lies before that of the one delivered before */
 	char notes[2048];
+	unsigned long long lost_of_threads;	/* what their rings had no room for */
 	struct gputrace_target *target;
 	struct gputrace_object *object;
 	/* Called for each event if set. */

@@ -23,7 +23,7 @@ def spawn(*words, **options):
 class Run:
     """What came of a run of the target."""
 
-    def __init__(self, *words, object=None, timeline=True, api=False, watch=None, **options):
+    def __init__(self, *words, object=None, timeline=True, api=None, watch=None, **options):
         with tempfile.TemporaryFile("w+") as file:
             # The program inherits our standard output when it is started.
             sys.stdout.flush()
@@ -45,7 +45,7 @@ class Run:
         if object:
             target.attach(object)
         if api:
-            target.attach_api()
+            target.attach_api(way=api)
         reader = target.reader()
         target.resume()
         self.events = []

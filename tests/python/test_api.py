@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Driver calls by uprobes, and maps shared with the operating system's kernel."""
+"""Driver calls, and maps shared with the operating system's kernel."""
 import os
 
 from common import TARGET, EventType, Run, gputrace, main, unittest
 
 
-@unittest.skipIf(os.geteuid(), "uprobes need root")
 class Calls(unittest.TestCase):
-    def test_calls_contain_their_launches(self):
-        run = Run("vecadd", "64", api=True)
+    def check_calls(self, way):
+        run = Run("vecadd", "64", api=way)
         names = run.names(EventType.API)
         self.assertEqual(names["cuLaunchKernel"], 64)
         self.assertEqual(names["cuStreamSynchronize"], 4)
@@ -21,6 +20,14 @@ class Calls(unittest.TestCase):
                 self.assertEqual(call.args["gridDimX"], launch.grid[0])
                 self.assertEqual(call.args["blockDimX"], 256)
 
+    @unittest.skipIf(os.geteuid(), "uprobes need root")
+    def test_uprobes_see_calls_with_their_launches(self):
+        self.check_calls("uprobes")
+
+    def test_the_agent_sees_calls_with_their_launches(self):
+        self.check_calls("agent")
+
+    @unittest.skipIf(os.geteuid(), "uprobes need root")
     def test_other_functions(self):
         class Watched(Run):
             def _follow(self, target, *rest):
@@ -38,6 +45,7 @@ class Calls(unittest.TestCase):
         self.assertTrue(all(call.time < event.time and event.end < call.end for event in launches))
         self.assertEqual(len(launches), 3)
 
+    @unittest.skipIf(os.geteuid(), "uprobes need root")
     def test_no_such_functions(self):
         with gputrace.Target.spawn(["/bin/true"], device=gputrace.Device.SIM) as target:
             with self.assertRaisesRegex(gputrace.Error, "has no function that matches no_such"):
@@ -45,6 +53,7 @@ class Calls(unittest.TestCase):
             with self.assertRaisesRegex(gputrace.Error, "no libno_such.so in LD_LIBRARY_PATH"):
                 target.attach_functions("libno_such.so", "*")
 
+    @unittest.skipIf(os.geteuid(), "kernel programs need root")
     def test_each_side_reads_what_the_other_wrote(self):
         object = gputrace.Object.open("examples/bpf/launch-shared.bpf.o")
         self.assertIs(object.program("on_launch").point, gputrace.Point.KERNEL)

@@ -44,6 +44,7 @@ for tool in "./gputrace-record --no-api" "./gputrace-run examples/bpf/threads.bp
 	expect 137 "did not use CUDA" $tool -- sh -c 'kill -9 $$'
 	GPUTRACE_AGENT=/nonexistent.so expect 125 "the agent" $tool -- true
 done
+expect 125 "not 'magic'" ./gputrace-record --api=magic -- true
 expect 125 "the agent" ./gputrace-record --agent=/nonexistent.so -- true
 expect 125 "/nonexistent/trace.json" ./gputrace-record --no-api -o /nonexistent/trace.json -- true
 expect 125 "/dev/full" ./gputrace-record --no-api -o /dev/full -- true

@@ -120,19 +120,27 @@ class Target(Handle):
         """Record start and end of every kernel on the GPU (EventType.KERNEL)."""
         return self._attach(lib.gputrace_attach_timeline)
 
-    def attach_api(self, *, library: Optional[Path] = None, ring_bytes: int = 0,
-                   stack_frames: int = 0) -> Link:
-        """Record the driver API calls with uprobes (EventType.API), which need root or capabilities.
+    def attach_api(self, *, way: str = "any", queries: bool = False, library: Optional[Path] = None,
+                   ring_bytes: int = 0, stack_frames: int = 0) -> Link:
+        """Record the driver API calls (EventType.API).
 
+        way         "uprobes", which need root or capabilities; "agent", hooks in the program,
+                    which do not; "any": uprobes if they can be had, else the agent, and a
+                    NOTE says why
+        queries     also functions that only ask, such as cuCtxGetCurrent
         library     path of libcuda to watch; default: the one the loader finds
-        ring_bytes  kernel ring buffer, a power of two; default 4 MiB
+        ring_bytes  kernel ring buffer, a power of two; default 4 MiB; in the agent a quarter
+                    of it for each thread
         stack_frames
                     most frames of the caller's stack to take with each call (Event.stack),
                     up to 127; 0: none
         """
+        flags = {"any": 0, "uprobes": lib.GPUTRACE_API_UPROBES, "agent": lib.GPUTRACE_API_AGENT}[way]
+        if queries:
+            flags |= lib.GPUTRACE_API_QUERIES
         path = None if library is None else ffi.new("char[]", path_bytes(library))
         return self._attach(lib.gputrace_attach_api,
-                            options("gputrace_api_opts", library=path, ring_bytes=ring_bytes,
+                            options("gputrace_api_opts", library=path, ring_bytes=ring_bytes, flags=flags,
                                     stack_frames=stack_frames))
 
     def attach_functions(self, library: Path, pattern: str, *, ring_bytes: int = 0,

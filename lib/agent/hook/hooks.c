@@ -17,7 +17,7 @@ static int install(const struct gt_hook *hooks, bool busy)
 
 		if (!function)
 			continue;	/* an older driver: then the program cannot call it either */
-		r = gt_patch(function, hook->replacement, busy, hook->original);
+		r = gt_patch(function, hook->replacement, NULL, busy, hook->original);
 		if (!r) {
 			count++;
 			continue;

@@ -135,25 +135,47 @@ static void fill_original(uint8_t *pad, uint8_t *function)
 	put_jump_from(pad + sizeof(prologue), pad + sizeof(prologue), function + sizeof(prologue));
 }
 
-/*
- * Bytes 0..15 of the pad are the original; from byte 16 on it undoes push rbp and
- * jumps to the replacement.
- */
-static void fill_pad(uint8_t *pad, uint8_t *function, void *replacement)
+/* What stands in a pad behind the original.  All that may change later is data. */
+struct redirect {
+	uint8_t code[24];
+	const void *site;
+	void *replacement;
+};
+
+_Static_assert(16 + sizeof(struct redirect) <= PAD_SIZE, "both fit in a pad");
+
+static struct redirect *redirect_in(uint8_t *pad)
 {
-	static const uint8_t undo_and_jump[] = {
-		0x48, 0x8d, 0x64, 0x24, 0x08,	/* lea rsp,[rsp+8] */
-		0xff, 0x25, 0, 0, 0, 0,		/* jmp [rip] */
+	return (struct redirect *)(void *)(pad + 16);
+}
+
+/* Bytes 0..15 of the pad are the original; the rest undoes push rbp and jumps to the replacement. */
+static void fill_pad(uint8_t *pad, uint8_t *function, void *replacement, const void *site)
+{
+	static const uint8_t code[] = {
+		0x48, 0x8d, 0x64, 0x24, 0x08,		/* lea rsp,[rsp+8] */
+		0x4c, 0x8b, 0x1d, 12, 0, 0, 0,		/* mov r11,[site] */
+		0xff, 0x25, 14, 0, 0, 0,		/* jmp [replacement] */
 	};
+	struct redirect *redirect = redirect_in(pad);
 
 	fill_original(pad, function);
-	memcpy(pad + 16, undo_and_jump, sizeof(undo_and_jump));
-	memcpy(pad + 16 + sizeof(undo_and_jump), &replacement, sizeof(replacement));
+	memcpy(redirect->code, code, sizeof(code));
+	redirect->site = site;
+	redirect->replacement = replacement;
+}
+
+/* One more in front of a replacement; that one does not look at r11, so the order of these two is enough. */
+static void redirect_again(struct redirect *redirect, void *replacement, const void *site, void **ret_original)
+{
+	*ret_original = redirect->replacement;
+	__atomic_store_n(&redirect->site, site, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&redirect->replacement, replacement, __ATOMIC_SEQ_CST);
 }
 
 /* A function that was redirected, and may be again. */
 struct patch {
-	uint8_t *code;
+	uint8_t *code, *pad;
 	uint8_t jump[5];
 };
 static struct patch patches[1024];
@@ -183,29 +205,52 @@ static int put_bytes(uint8_t *code, const uint8_t *bytes)
 	return 0;
 }
 
-int gt_patch(void *function, void *replacement, bool busy, void **ret_original)
+static struct patch *find_patch(const uint8_t *code)
+{
+	for (unsigned i = 0; i < patch_count; i++) {
+		if (patches[i].code == code)
+			return &patches[i];
+	}
+	return NULL;
+}
+
+/* A pad for the function; *ret_error says why there is none. */
+static uint8_t *pad_for(uint8_t *code, bool busy, int *ret_error)
+{
+	struct span best = around_push(code), any = in_reach(code);
+	uint8_t *pad;
+
+	if (patch_count == sizeof(patches) / sizeof(patches[0])) {
+		*ret_error = -ENOMEM;
+		return NULL;
+	}
+	pad = take_pad(&best, NULL);
+	if (!pad && !busy)
+		pad = take_pad(&any, code);
+	*ret_error = busy ? -EBUSY : -ENOMEM;
+	return pad;
+}
+
+int gt_patch(void *function, void *replacement, const void *site, bool busy, void **ret_original)
 {
 	uint8_t *code = function, *pad;
-	struct patch *patch = &patches[patch_count];
-	struct span best, any;
+	struct patch *patch = find_patch(code);
 	int r;
 
+	if (patch) {
+		redirect_again(redirect_in(patch->pad), replacement, site, ret_original);
+		return 0;
+	}
 	if (!is_known(code) || ((uintptr_t)code & (WORD - 1)))
 		return -ENOTSUP;
-	if (patch_count == sizeof(patches) / sizeof(patches[0]))
-		return -ENOMEM;
-	best = around_push(code);
-	any = in_reach(code);
-	pad = take_pad(&best, NULL);
-	if (!pad && busy)
-		return -EBUSY;
+	pad = pad_for(code, busy, &r);
 	if (!pad)
-		pad = take_pad(&any, code);
-	if (!pad)
-		return -ENOMEM;
-	fill_pad(pad, code, replacement);
+		return r;
+	fill_pad(pad, code, replacement, site);
+	patch = &patches[patch_count];
 	patch->code = code;
-	put_jump_from(patch->jump, code + 1, pad + 16);
+	patch->pad = pad;
+	put_jump_from(patch->jump, code + 1, redirect_in(pad)->code);
 	*ret_original = pad;
 	r = put_bytes(code, patch->jump);
 	if (r)

@@ -13,16 +13,17 @@
 #include <stdbool.h>
 
 /*
- * From now on calls of `function` go to `replacement`; *ret_original is a
- * function that does what `function` did, for the life of the process.  Call once
- * for each function, from one thread at a time; other threads may be running the
- * function meanwhile.  busy: one may even have been interrupted in its first
+ * From now on calls of `function` go to `replacement`, which finds `site` in
+ * register r11; *ret_original is a function that does what `function` did, for the
+ * life of the process.  A function that was patched before gets the new replacement
+ * in front, and what it did was to call the earlier one.  From one thread at a time;
+ * others may be running the function meanwhile.  busy: one may even have been interrupted in its first
  * instructions; then no thread is led astray either.
  * -ENOTSUP: the function does not begin in a way we know; -ENOMEM: no memory
  * within reach of a jump; -EBUSY: none that a busy function can be led to;
  * -EACCES: code cannot be made writable.
  */
-int gt_patch(void *function, void *replacement, bool busy, void **ret_original);
+int gt_patch(void *function, void *replacement, const void *site, bool busy, void **ret_original);
 
 /* Let all patched functions be as they were, or be led to their replacements again.  -EACCES. */
 int gt_patches_remove(void);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
+#include <string.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/call/call.h"
+#include "lib/agent/hook/hooks.h"
+#include "lib/agent/thread.h"
+
+#define REGISTER_ARGS 6
+
+/* The thunk's frame, upwards from where its stack pointer stands when it calls us. */
+struct frame {
+	uint64_t enter;		/* CLOCK_MONOTONIC ns; 0: not recorded */
+	const struct gt_call_site *site;
+	uint64_t args[REGISTER_ARGS];
+	uint64_t caller_rbp, return_address;
+	uint64_t stack_args[];
+};
+
+_Static_assert(offsetof(struct gt_call_site, target) == 0 &&
+	       offsetof(struct gt_call_site, stack_words) == 8 &&
+	       offsetof(struct frame, caller_rbp) == 64, "what the assembly relies on");
+
+/*
+ * A frame of its own, so that whoever walks the stack finds his way through it, and
+ * a copy of the arguments on the stack, since they must lie at its end.
+ */
+asm(".text\n"
+    ".hidden gt_call_thunk\n"
+    ".globl gt_call_thunk\n"
+    ".type gt_call_thunk, @function\n"
+    ".balign 16\n"
+    "gt_call_thunk:\n"
+    "	.cfi_startproc\n"
+    "	push %rbp\n"
+    "	.cfi_def_cfa_offset 16\n"
+    "	.cfi_offset %rbp, -16\n"
+    "	mov %rsp, %rbp\n"
+    "	.cfi_def_cfa_register %rbp\n"
+    "	push %r9\n"
+    "	push %r8\n"
+    "	push %rcx\n"
+    "	push %rdx\n"
+    "	push %rsi\n"
+    "	push %rdi\n"
+    "	push %r11\n"
+    "	push $0\n"
+    "	mov %rsp, %rdi\n"
+    "	call gt_call_enter\n"
+    "	mov -56(%rbp), %r11\n"
+    "	mov 8(%r11), %rcx\n"
+    "	mov %rcx, %rax\n"
+    "	and $1, %eax\n"
+    "	shl $3, %eax\n"
+    "	sub %rax, %rsp\n"		/* the end of the arguments is a multiple of 16 */
+    "	test %rcx, %rcx\n"
+    "	jz 2f\n"
+    "1:	push 8(%rbp,%rcx,8)\n"
+    "	dec %rcx\n"
+    "	jnz 1b\n"
+    "2:	mov -48(%rbp), %rdi\n"
+    "	mov -40(%rbp), %rsi\n"
+    "	mov -32(%rbp), %rdx\n"
+    "	mov -24(%rbp), %rcx\n"
+    "	mov -16(%rbp), %r8\n"
+    "	mov -8(%rbp), %r9\n"
+    "	call *(%r11)\n"
+    "	lea -64(%rbp), %rdi\n"
+    "	mov %rax, %rsi\n"
+    "	call gt_call_leave\n"
+    "	leave\n"
+    "	.cfi_def_cfa %rsp, 8\n"
+    "	ret\n"
+    "	.cfi_endproc\n"
+    ".size gt_call_thunk, . - gt_call_thunk\n");
+
+void gt_call_enter(struct frame *frame);
+uint64_t gt_call_leave(const struct frame *frame, uint64_t result);
+
+/* What the driver calls while the agent is at work, or in a call that the agent handles, is not the program's. */
+__attribute__((used)) void gt_call_enter(struct frame *frame)
+{
+	if (gt_depth || !atomic_load_explicit(&gt_active, memory_order_relaxed) ||
+	    frame->site->level > atomic_load_explicit(&gt_call_level, memory_order_relaxed))
+		return;
+	frame->enter = gt_now();
+}
+
+static void record(const struct frame *frame, uint64_t leave, uint64_t result)
+{
+	const struct gt_call_site *site = frame->site;
+	struct gt_thread *thread = gt_thread();
+	struct {
+		struct gt_rec_call call;
+		uint64_t args[GT_CALL_ARGS];
+	} record;
+	uint32_t in_registers = site->arg_count < REGISTER_ARGS ? site->arg_count : REGISTER_ARGS;
+
+	if (!thread)
+		return;
+	record.call = (struct gt_rec_call){
+		.enter = frame->enter,
+		.leave = leave,
+		.result = result,
+		.function = site->function,
+		.tid = thread->tid,
+		.arg_count = site->arg_count,
+	};
+	for (uint32_t i = 0; i < in_registers; i++)
+		record.args[i] = frame->args[i];
+	for (uint32_t i = in_registers; i < site->arg_count; i++)
+		record.args[i] = frame->stack_args[i - REGISTER_ARGS];
+	gt_thread_emit(thread, GT_REC_CALL, &record,
+		       sizeof(record.call) + site->arg_count * sizeof(record.args[0]), NULL, 0);
+}
+
+/* Only here is the session's memory touched, which may be gone or another since the call began. */
+__attribute__((used)) uint64_t gt_call_leave(const struct frame *frame, uint64_t result)
+{
+	uint64_t leave;
+
+	if (!frame->enter)
+		return result;
+	leave = gt_now();
+	if (gt_enter() && atomic_load_explicit(&gt_active, memory_order_relaxed) &&
+	    __atomic_load_n(&gt_session.shm->calls_on, __ATOMIC_RELAXED))
+		record(frame, leave, result);
+	gt_leave();
+	return result;
+}

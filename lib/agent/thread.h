@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the agent keeps of each thread of the program, and the ring that such a thread writes to. */
+#ifndef GT_AGENT_THREAD_H
+#define GT_AGENT_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/wire/wire.h"
+
+#define GT_THREAD_RECORD_MAX 2048u
+
+struct gt_thread {
+	uint32_t tid;
+	uint32_t session;		/* whose ring it has */
+	bool writing;			/* a signal handler must not write into the middle of a record */
+	struct gt_thread_ring *ring;	/* NULL: there are none, or none was free */
+	uint8_t *data;			/* of the ring */
+	uint64_t tail;			/* of the ring, as last seen */
+};
+
+extern _Thread_local struct gt_thread *gt_thread_known __attribute__((tls_model("initial-exec")));
+
+/* A session begins, whose rings threads have to get one of; before gt_active is set. */
+void gt_threads_begin(void);
+
+/* The calling thread when it is new; NULL: no memory. */
+struct gt_thread *gt_thread_new(void);
+
+/* The calling thread, which is in a hook (gt_enter()) as long as it uses this. */
+static inline struct gt_thread *gt_thread(void)
+{
+	return gt_thread_known ? gt_thread_known : gt_thread_new();
+}
+
+/*
+ * Write a record of the calling thread: `size` bytes of `payload` and then
+ * `more_size` bytes of `more`, at most GT_THREAD_RECORD_MAX together; size is a
+ * multiple of 8.  Without a ring of its own it goes to the agent's.  What finds no
+ * room is counted as lost.
+ */
+void gt_thread_emit(struct gt_thread *thread, enum gt_record_type type, const void *payload, size_t size,
+		    const void *more, size_t more_size);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Watched calls: arguments and results pass unchanged, and the record says what they were. */
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/call/call.h"
+#include "lib/agent/hook/patch.h"
+#include "lib/agent/thread.h"
+#include "lib/reader/ring.h"
+
+#define RING 4096u
+
+struct gt_session gt_session;
+atomic_bool gt_active;
+_Atomic uint32_t gt_call_level;
+
+static struct gt_shm shm;
+static struct gt_thread_ring blocks[GT_THREAD_RINGS];
+static uint8_t rings[GT_THREAD_RINGS][RING] __attribute__((aligned(8)));
+
+static void setup(void)
+{
+	shm.calls_on = 1;
+	gt_session.shm = &shm;
+	gt_session.thread_rings = blocks;
+	gt_session.thread_data = rings[0];
+	gt_session.thread_ring_size = RING;
+	atomic_store(&gt_active, true);
+	atomic_store(&gt_call_level, GT_CALLS_DOING);
+	gt_threads_begin();
+}
+
+/* The next record of the calling thread's ring into `record`; false: there is none. */
+static bool take(struct gt_rec_call *record, uint64_t *args)
+{
+	struct gt_thread_ring *block = gt_thread()->ring;
+	struct gt_ring ring = { .size = RING };
+	uint8_t payload[RING];
+	struct gt_record header;
+
+	if (!block)
+		return false;	/* claimed with the first record */
+	ring.data = rings[block - blocks];
+	ring.tail = block->tail;
+	ring.published = &block->tail;
+	if (gt_ring_take(&ring, &header, payload) != 1)
+		return false;
+	ck_assert_uint_eq(header.type, GT_REC_CALL);
+	memcpy(record, payload, sizeof(*record));
+	ck_assert_uint_eq(header.size, sizeof(*record) + record->arg_count * sizeof(*args));
+	memcpy(args, payload + sizeof(*record), record->arg_count * sizeof(*args));
+	return true;
+}
+
+/* A function that begins as the driver's do and then jumps to `to`. */
+static void *entry(void *to)
+{
+	static const uint8_t code[] = {
+		0x55, 0x48, 0x89, 0xe5, 0x41, 0x54,	/* push rbp; mov rbp,rsp; push r12 */
+		0x41, 0x5c, 0x5d,			/* pop r12; pop rbp */
+		0xff, 0x25, 0, 0, 0, 0,			/* jmp [rip] */
+	};
+	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	memcpy(page, code, sizeof(code));
+	memcpy(page + sizeof(code), &to, sizeof(to));
+	ck_assert_int_eq(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
+	return page;
+}
+
+static bool aligned;
+
+#define NOTE_ALIGNMENT() (aligned = (uintptr_t)__builtin_frame_address(0) % 16 == 0)
+
+typedef long twelve_fn(long, long, long, long, long, long, long, long, long, long, long, long);
+
+static long twelve(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l)
+{
+	NOTE_ALIGNMENT();
+	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j + 11 * k + 12 * l;
+}
+
+typedef long eleven_fn(long, long, long, long, long, long, long, long, long, long, long);
+
+static long eleven(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k)
+{
+	NOTE_ALIGNMENT();
+	return twelve(a, b, c, d, e, f, g, h, i, j, k, 0);
+}
+
+START_TEST(twelve_arguments)
+{
+	struct gt_call_site site = { .level = GT_CALLS_DOING, .stack_words = 6, .function = 33, .arg_count = 12 };
+	twelve_fn *function = (twelve_fn *)entry((void *)twelve);
+	struct gt_rec_call record;
+	uint64_t args[GT_CALL_ARGS];
+
+	ck_assert_int_eq(gt_patch((void *)function, (void *)gt_call_thunk, &site, false, &site.target), 0);
+	/* 2^40 times 1 + 2*2 + ... + 12*12, so that the result does not fit in 32 bits. */
+	ck_assert_int_eq(function(1l << 40, 2l << 40, 3l << 40, 4l << 40, 5l << 40, 6l << 40, 7l << 40, 8l << 40,
+				  9l << 40, 10l << 40, 11l << 40, 12l << 40), 650l << 40);
+	ck_assert(aligned);
+	ck_assert(take(&record, args));
+	ck_assert_uint_eq(record.function, 33);
+	ck_assert_uint_eq(record.result, 650ull << 40);
+	ck_assert_uint_eq(record.arg_count, 12);
+	ck_assert_uint_eq(record.tid, (uint64_t)gettid());
+	ck_assert_uint_le(record.enter, record.leave);
+	for (unsigned i = 0; i < 12; i++)
+		ck_assert_uint_eq(args[i], (uint64_t)(i + 1) << 40);
+	ck_assert(!take(&record, args));
+}
+END_TEST
+
+/* An odd number of words on the stack. */
+START_TEST(eleven_arguments)
+{
+	struct gt_call_site site = { .level = GT_CALLS_DOING, .stack_words = 5, .arg_count = 11 };
+	eleven_fn *function = (eleven_fn *)entry((void *)eleven);
+	struct gt_rec_call record;
+	uint64_t args[GT_CALL_ARGS];
+
+	ck_assert_int_eq(gt_patch((void *)function, (void *)gt_call_thunk, &site, false, &site.target), 0);
+	ck_assert_int_eq(function(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), 506);
+	ck_assert(aligned);
+	ck_assert(take(&record, args));
+	ck_assert_uint_eq(record.result, 506);
+	ck_assert_uint_eq(args[10], 11);
+}
+END_TEST
+
+struct handle {
+	char bytes[64];
+};
+typedef int open_fn(void *, struct handle, unsigned);
+
+static int open_handle(void *pointer, struct handle handle, unsigned flags)
+{
+	for (unsigned i = 0; i < sizeof(handle.bytes); i++) {
+		if (handle.bytes[i] != (char)(i * 3))
+			return -1;
+	}
+	return pointer == &shm && flags == 7 ? 42 : -2;
+}
+
+/* A structure in memory takes none of the argument registers. */
+START_TEST(structure_by_value)
+{
+	struct gt_call_site site = { .level = GT_CALLS_DOING, .stack_words = 8, .arg_count = 2 };
+	open_fn *function = (open_fn *)entry((void *)open_handle);
+	struct handle handle;
+	struct gt_rec_call record;
+	uint64_t args[GT_CALL_ARGS];
+
+	for (unsigned i = 0; i < sizeof(handle.bytes); i++)
+		handle.bytes[i] = (char)(i * 3);
+	ck_assert_int_eq(gt_patch((void *)function, (void *)gt_call_thunk, &site, false, &site.target), 0);
+	ck_assert_int_eq(function(&shm, handle, 7), 42);
+	ck_assert(take(&record, args));
+	ck_assert_uint_eq(record.result, 42);
+	ck_assert_uint_eq(args[0], (uintptr_t)&shm);
+	ck_assert_uint_eq((uint32_t)args[1], 7);
+}
+END_TEST
+
+static twelve_fn *original;
+
+static long hook(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l)
+{
+	return original(a, b, c, d, e, f, g, h, i, j, k, l) + 1;
+}
+
+/* A function that the agent has hooked already: the watch comes in front of the hook. */
+START_TEST(in_front_of_a_hook)
+{
+	struct gt_call_site site = { .level = GT_CALLS_DOING, .stack_words = 6, .arg_count = 12 };
+	twelve_fn *function = (twelve_fn *)entry((void *)twelve);
+	struct gt_rec_call record;
+	uint64_t args[GT_CALL_ARGS];
+
+	ck_assert_int_eq(gt_patch((void *)function, (void *)hook, NULL, false, (void **)&original), 0);
+	ck_assert_int_eq(gt_patch((void *)function, (void *)gt_call_thunk, &site, false, &site.target), 0);
+	ck_assert_ptr_eq(site.target, (void *)hook);
+	ck_assert_int_eq(function(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1), 14);
+	ck_assert(take(&record, args));
+	ck_assert_uint_eq(record.result, 14);
+	ck_assert(!take(&record, args));
+	/* What the agent calls itself is not seen. */
+	ck_assert_int_eq(original(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1), 13);
+	ck_assert(!take(&record, args));
+}
+END_TEST
+
+START_TEST(recorded_only_when_wanted)
+{
+	struct gt_call_site site = { .level = GT_CALLS_DOING, .stack_words = 6, .arg_count = 12 };
+	twelve_fn *function = (twelve_fn *)entry((void *)twelve);
+	struct gt_rec_call record;
+	uint64_t args[GT_CALL_ARGS];
+
+	ck_assert_int_eq(gt_patch((void *)function, (void *)gt_call_thunk, &site, false, &site.target), 0);
+	shm.calls_on = 0;
+	ck_assert_int_eq(function(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1), 13);
+	shm.calls_on = 1;
+	gt_depth = 1;
+	ck_assert_int_eq(function(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1), 13);
+	gt_depth = 0;
+	atomic_store(&gt_call_level, GT_CALLS_NONE);
+	ck_assert_int_eq(function(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1), 13);
+	atomic_store(&gt_call_level, GT_CALLS_ASKING);
+	atomic_store(&gt_active, false);
+	ck_assert_int_eq(function(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1), 13);
+	atomic_store(&gt_active, true);
+	ck_assert(!take(&record, args));
+	ck_assert_int_eq(function(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1), 13);
+	ck_assert(take(&record, args));
+}
+END_TEST
+
+/* Records of 152 bytes (16 + 40 + 12 * 8) in a ring of 4096: 26 fit. */
+START_TEST(what_finds_no_room_is_counted)
+{
+	struct gt_call_site site = { .level = GT_CALLS_DOING, .stack_words = 6, .arg_count = 12 };
+	twelve_fn *function = (twelve_fn *)entry((void *)twelve);
+	struct gt_rec_call record;
+	uint64_t args[GT_CALL_ARGS];
+	unsigned taken = 0;
+
+	ck_assert_int_eq(gt_patch((void *)function, (void *)gt_call_thunk, &site, false, &site.target), 0);
+	for (int i = 0; i < 30; i++)
+		function(i, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	while (take(&record, args)) {
+		ck_assert_uint_eq(args[0], taken);
+		taken++;
+	}
+	ck_assert_uint_eq(taken, 26);
+	ck_assert_uint_eq(gt_thread()->ring->lost, 4);
+	/* Once it has been read there is room again, across the ring's end too. */
+	for (int i = 0; i < 1000; i++) {
+		function(i, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5);
+		ck_assert(take(&record, args));
+		ck_assert_uint_eq(args[0], (uint64_t)i);
+		ck_assert_uint_eq(args[11], 5);
+	}
+	ck_assert_uint_eq(gt_thread()->ring->lost, 4);
+}
+END_TEST
+
+static void *use_a_ring(void *unused)
+{
+	const struct gt_rec_call record = { 0 };
+
+	(void)unused;
+	gt_thread_emit(gt_thread(), GT_REC_CALL, &record, sizeof(record), NULL, 0);
+	return gt_thread()->ring;
+}
+
+/* A thread that ends leaves its ring to the next; that one goes on behind its records. */
+START_TEST(rings_are_given_back)
+{
+	for (int i = 0; i < 3 * (int)GT_THREAD_RINGS; i++) {
+		pthread_t thread;
+		void *ring;
+
+		ck_assert_int_eq(pthread_create(&thread, NULL, use_a_ring, NULL), 0);
+		ck_assert_int_eq(pthread_join(thread, &ring), 0);
+		ck_assert_ptr_nonnull(ring);
+	}
+	for (unsigned i = 0; i < GT_THREAD_RINGS; i++)
+		ck_assert_uint_eq(blocks[i].owner, 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("watched calls");
+	TCase *tcase = tcase_create("watched calls");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, setup, NULL);
+	tcase_add_test(tcase, twelve_arguments);
+	tcase_add_test(tcase, eleven_arguments);
+	tcase_add_test(tcase, structure_by_value);
+	tcase_add_test(tcase, in_front_of_a_hook);
+	tcase_add_test(tcase, recorded_only_when_wanted);
+	tcase_add_test(tcase, what_finds_no_room_is_counted);
+	tcase_add_test(tcase, rings_are_given_back);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
