@@ -26,12 +26,13 @@ def counts(lab, program, *args, graphs=False, env=None):
     launches, threads = bare.number("launches"), bare.number("threads")
     recorded, trace = lab.record(program, *args, env=env)
     expect(recorded.out == bare.out, f"the program's output changed: {recorded.out!r}, not {bare.out!r}")
-    expect(trace.lost == 0, f"{trace.lost} records lost")
+    expect(trace.lost == 0, f"{trace.lost} records lost: {recorded.err[-300:]}")
     expect(len(trace.kernels) == launches, f"{len(trace.kernels)} kernels for {launches} launches")
     calls = "no uprobes"
     if not graphs:
         expect(len(trace.launches) == launches, f"{len(trace.launches)} launches seen of {launches}")
-        expect(len(trace.arrows["f"]) == launches, f"{len(trace.arrows['f'])} arrows for {launches} launches")
+        expect(len(trace.arrows["f"]) == launches, f"{len(trace.arrows['f'])} arrows for {launches} launches, kernels "
+               f"of {len({kernel['args']['correlation'] for kernel in trace.kernels})} launches")
         if not without_api(recorded):
             calls = len(trace.launch_calls)
             expect(calls == launches, f"uprobes saw {calls} launches of {launches}")

@@ -5,10 +5,11 @@ CHECKS = []
 
 
 class Check:
-    def __init__(self, name, function, alone):
+    def __init__(self, name, function, alone, slow):
         self.name = name
         self.function = function
         self.alone = alone
+        self.slow = slow
 
 
 def check(function=None, *, alone=False):
@@ -19,5 +20,6 @@ def check(function=None, *, alone=False):
     return function
 
 
-def add_check(name, function, *, alone=False):
-    CHECKS.append(Check(name, function, alone))
+def add_check(name, function, *, alone=False, slow=False):
+    """slow: it takes long and had better begin early."""
+    CHECKS.append(Check(name, function, alone, slow))

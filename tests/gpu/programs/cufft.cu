@@ -17,7 +17,7 @@ static std::vector<float> signal(size_t count)
 	std::vector<float> host(count);
 
 	for (size_t i = 0; i < count; i++)
-		host[i] = (float)((i * 2654435761u) >> 24) / 256;
+		host[i] = (float)((uint32_t)i * 2654435761u >> 24) / 256;
 	return host;
 }
 

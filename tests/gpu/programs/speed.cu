@@ -85,7 +85,7 @@ static float *upload(size_t count)
 	float *device;
 
 	for (size_t i = 0; i < count; i++)
-		host[i] = (float)(i * 2654435761u >> 28);
+		host[i] = (float)((uint32_t)i * 2654435761u >> 28);
 	CHECK(cudaMalloc(&device, count * sizeof(float)));
 	CHECK(cudaMemcpy(device, host.data(), count * sizeof(float), cudaMemcpyHostToDevice));
 	return device;
