@@ -46,7 +46,10 @@ bool gt_node_read(CUgraphNode handle, struct gt_node *node)
 	*node = (struct gt_node){ .handle = handle };
 	if (get_params(handle, &node->params))
 		return false;
-	node->kernel = gt_function_find(p->func ? (const void *)p->func : (const void *)p->kern);
+	/* The driver tells both handles of what was launched by either, of which the program may never have seen one. */
+	node->kernel = gt_function_find(p->func);
+	if (!node->kernel)
+		node->kernel = gt_function_find(p->kern);
 	if (!node->kernel || !node->kernel->probed)
 		return false;
 	if (p->kernelParams)
