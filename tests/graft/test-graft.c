@@ -550,6 +550,19 @@ START_TEST(registers_given_away)
 }
 END_TEST
 
+/* What a kernel launches gets no hidden parameter. */
+START_TEST(launched_by_the_gpu)
+{
+	struct bytes kernels = load("nested", 90);
+
+	expect(kernels, "child", "entry", NULL, 90, GT_REASON_UNSUPPORTED);
+	expect(kernels, "child", NULL, "exit", 90, GT_REASON_UNSUPPORTED);
+	expect(kernels, "parent", "entry", "exit", 90, GT_REASON_NONE);
+	expect(kernels, "neighbour", "entry", "exit", 90, GT_REASON_NONE);
+	free(kernels.data);
+}
+END_TEST
+
 /* The same stub, said to take more registers. */
 static struct gt_graft_stub *stub_with_registers(unsigned registers)
 {
@@ -771,6 +784,7 @@ int main(void)
 	tcase_add_test(tcase, texts_refused);
 	tcase_add_test(tcase, functions_that_end_threads);
 	tcase_add_test(tcase, registers_given_away);
+	tcase_add_test(tcase, launched_by_the_gpu);
 	tcase_add_test(tcase, blocks_must_still_fit);
 	tcase_add_test(tcase, other_architectures);
 	tcase_add_test(tcase, bad_plans);

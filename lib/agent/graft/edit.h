@@ -34,6 +34,9 @@ struct gt_reach {
 int gt_reach_find_exits(const struct gt_elf *elf, struct gt_reach *ret_reach);
 void gt_reach_free_exits(struct gt_reach *reach);
 
+/* By symbol: kernels that the GPU itself may launch; malloc'd. NULL: out of memory. */
+bool *gt_nested_find(const struct gt_elf *elf);
+
 /* ---- one kernel's code ---- */
 
 struct gt_scan {

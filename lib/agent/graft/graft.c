@@ -31,6 +31,7 @@ struct graft {
 	unsigned kernel_count;
 	struct gt_reach reach;
 	struct gt_limits *limits;	/* by symbol */
+	bool *nested;			/* by symbol */
 	unsigned *constants_symbol;	/* by section: its symbol */
 	bool *taken;			/* by section: code that has been grafted */
 	struct gt_edit *edits;		/* by section */
@@ -170,6 +171,9 @@ static bool check_plan(const struct graft *g, const struct gt_graft_plan *plan,
 	for (int i = 0; i < 2; i++)
 		if (stubs[i] && (stubs[i]->arch / 10 != g->elf.arch / 10 || stubs[i]->arch < g->elf.arch))
 			return refuse(result, GT_REASON_UNSUPPORTED, "the probes are compiled for another architecture");
+	if (g->nested[kernel->symbol])
+		return refuse(result, GT_REASON_UNSUPPORTED,
+			      "kernels launch it from the GPU, without the parameter that probes need");
 	if (g->elf.arch < ARCH_FIRST || (g->elf.arch > ARCH_LAST && !(flags & GT_GRAFT_FORCE)))
 		return refuse(result, GT_REASON_UNSUPPORTED,
 			      "probes have not been seen to work in machine code of this compute capability");
@@ -334,6 +338,7 @@ static void close_graft(struct graft *g)
 	free(g->taken);
 	free(g->constants_symbol);
 	free(g->limits);
+	free(g->nested);
 	free(g->symbols);
 	free(g->info.data);
 	free(g->kernels);
@@ -350,8 +355,9 @@ static int prepare(struct graft *g, bool exits, char *why)
 	g->taken = calloc(elf->count, sizeof(*g->taken));
 	g->constants_symbol = calloc(elf->count, sizeof(*g->constants_symbol));
 	g->limits = calloc(elf->symbol_count + (size_t)1, sizeof(*g->limits));
+	g->nested = gt_nested_find(elf);
 	g->symbols = malloc((elf->symbol_count + (size_t)1) * sizeof(*g->symbols));
-	if (r < 0 || !g->edits || !g->taken || !g->constants_symbol || !g->limits || !g->symbols)
+	if (r < 0 || !g->edits || !g->taken || !g->constants_symbol || !g->limits || !g->nested || !g->symbols)
 		return -ENOMEM;
 	memcpy(g->symbols, elf->symbols, elf->symbol_count * sizeof(*g->symbols));
 	if (!elf->info)
