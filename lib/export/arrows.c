@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "lib/wire/wire.h"
+
 #define LAUNCHES 65536u
 #define ORPHANS 8192u
 
@@ -28,10 +30,12 @@ struct gt_arrows *gt_arrows_free(struct gt_arrows *arrows)
 	return NULL;
 }
 
-/* Ids count up within a process, so its newest launches have a slot each. */
+/* Ids count up within a process, in their upper bits, so its newest launches have a slot each. */
 static struct gt_arrow *slot(struct gt_arrow *table, unsigned size, int pid, uint64_t launch)
 {
-	return &table[(launch + (uint64_t)(uint32_t)pid * 40503u) % size];
+	uint64_t low = launch & ((1u << GT_SLOT_BITS) - 1);
+
+	return &table[((launch >> GT_SLOT_BITS) + low * 769u + (uint64_t)(uint32_t)pid * 40503u) % size];
 }
 
 static int is_of(const struct gt_arrow *arrow, int pid, uint64_t launch)

@@ -109,6 +109,26 @@ static struct gputrace_event kernel_event(uint64_t id, uint64_t time, uint64_t e
 		.device = 0, .stream = 7, .grid = { 40, 1, 1 }, .block = { 256, 1, 1 }, .shared_bytes = 1024 };
 }
 
+/* Ids as the agent gives them: a kernel may come when many more have been launched. */
+START_TEST(many_launches_are_told_apart)
+{
+	enum { COUNT = 1000 };
+	struct gputrace_event event;
+
+	for (uint64_t i = 1; i <= COUNT; i++) {
+		event = launch_event(i << 12, 1000 * i, 1000 * i + 500);
+		add(&event);
+	}
+	for (uint64_t i = 1; i <= COUNT; i++) {
+		event = kernel_event(i << 12, 10000000 + 1000 * i, 10000000 + 1000 * i + 500);
+		add(&event);
+	}
+	finish();
+	ck_assert_ptr_nonnull(element("f", "ac2g", COUNT - 1));
+	ck_assert_ptr_null(element("f", "ac2g", COUNT));
+}
+END_TEST
+
 /* Two processes that see one GPU each call it 0: the rows go by the GPU. */
 START_TEST(gpus_are_told_apart)
 {
@@ -560,6 +580,7 @@ int main(void)
 	tcase_add_test(group, empty_trace_is_valid);
 	tcase_add_test(group, base_time_gives_the_time_of_day);
 	tcase_add_test(group, gpus_are_told_apart);
+	tcase_add_test(group, many_launches_are_told_apart);
 	tcase_add_test(group, nanoseconds_survive);
 	tcase_add_loop_test(group, launch_inside_call, 0, 6);
 	tcase_add_test(group, launch_without_call_is_a_slice);

@@ -13,6 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What a program needs beside what is listed here. */
+#ifndef MORE_FUNCTIONS
+#define MORE_FUNCTIONS(X)
+#endif
+
 /* Handles are pointers, results ints. */
 #define FUNCTIONS(X) \
 	X(cuInit, (unsigned)) \
@@ -31,7 +36,8 @@
 	X(cuMemcpyDtoH_v2, (void *, uint64_t, size_t)) \
 	X(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t)) \
 	X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, \
-			   void **, void **))
+			   void **, void **)) \
+	MORE_FUNCTIONS(X)
 
 /* out[i] = out[i] * 1664525 + value for each thread of one-dimensional blocks. */
 #define STEP_PTX(name) \
