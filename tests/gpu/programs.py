@@ -64,6 +64,7 @@ PROGRAMS = {
     "wgmma": variant("wgmma.cu", ACCELERATED),
     # Driver API alone: these run on the software device as well.
     "contexts": variant("contexts.c"),
+    "devices": variant("devices.c", "-lpthread"),
     "fork": variant("fork.c"),
     "getproc": variant("getproc.c"),
     "launches": variant("launches.c"),
@@ -78,9 +79,11 @@ PROGRAMS = {
     "runtime-shared": variant("runtimes.c", "-lcudart", toolkit=True),
     "runtime-static": variant("runtimes.c", "-lcudart_static", "-lpthread", "-lrt", toolkit=True),
     # Python.
+    "ddp": variant("ddp.py"),
     "torch-step": variant("torch-step.py"),
     "with-cupy": variant("with-cupy.py"),
     "with-triton": variant("with-triton.py"),
     # Uses libgputrace itself.
     "clock": variant("../clock.c", *GPUTRACE),
+    "peer-clock": variant("../peer-clock.c", *GPUTRACE),
 }
