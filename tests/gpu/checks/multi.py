@@ -24,7 +24,7 @@ NCCL = {"NCCL_NVLS_ENABLE": "0", "NCCL_DEBUG": "WARN", "OMP_NUM_THREADS": "4", "
 
 
 def check(function):
-    MULTI.append(Check(function.__name__, function, True))
+    MULTI.append(Check(function.__name__, function, alone=True, slow=False))
     return function
 
 
