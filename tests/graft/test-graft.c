@@ -488,6 +488,19 @@ START_TEST(threads_are_alone_at_exit)
 }
 END_TEST
 
+/* The driver's linker leaves functions that are called in sections of their own. */
+START_TEST(nothing_is_called)
+{
+	char why[GT_GRAFT_WHY] = "", *text, *kernel;
+
+	ck_assert_msg(!test_stub_text(&test_stubs[_i], &text, why), "%s", why);
+	kernel = strstr(text, ".entry");
+	ck_assert_ptr_nonnull(kernel);
+	ck_assert_ptr_null(strstr(kernel, "call "));
+	free(text);
+}
+END_TEST
+
 START_TEST(texts_refused)
 {
 	static const struct gt_probe probe = { .point = GT_POINT_LOAD, .function = "ring", .kernel = "*" };
@@ -781,6 +794,7 @@ int main(void)
 	tcase_add_loop_test(tcase, registers_and_stack, 0, 3);
 	tcase_add_test(tcase, attach_order);
 	tcase_add_test(tcase, threads_are_alone_at_exit);
+	tcase_add_loop_test(tcase, nothing_is_called, 0, TEST_STUBS);
 	tcase_add_test(tcase, texts_refused);
 	tcase_add_test(tcase, functions_that_end_threads);
 	tcase_add_test(tcase, registers_given_away);

@@ -291,6 +291,7 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 	r = gt_ptx_parse(empty, strlen(empty), &ptx, &error);
 	if (r < 0)
 		return r == -ENOMEM ? r : gt_graft_fail(why, "%s", error.text);
+	gt_ptx_write_out(ptx);
 	r = gt_ptx_instrument(ptx, probe_text, probes, probe_count, &plan, &text, &length, &error);
 	gt_ptx_free(ptx);
 	if (r < 0)

@@ -100,7 +100,7 @@ static unsigned read_argument_load(const struct gt_ptx *ptx, const struct ptx_in
 static int can_move(const struct gt_ptx *ptx, const struct ptx_function *function,
 		    struct ptx_inline *in)
 {
-	static const char *const variables[] = { ".local", ".shared", ".global", ".const", ".param", ".loc" };
+	static const char *const variables[] = { ".shared", ".global", ".const", ".param", ".loc" };
 	struct ptx_lexer lexer = { ptx->text, function->end, function->body };
 	const struct ptx_statement *statement;
 	struct ptx_range unused;
@@ -128,6 +128,7 @@ static int can_move(const struct gt_ptx *ptx, const struct ptx_function *functio
 		for (v = 0; v < sizeof(variables) / sizeof(variables[0]); v++)
 			if (is_word(ptx, &token, variables[v]))
 				return 0;
+		in->local |= is_word(ptx, &token, ".local");
 		mentions += find_param(ptx, in, &token) != PTX_ARG_COUNT;
 	}
 	return mentions == loads;
@@ -184,11 +185,13 @@ void gt_inlines_free(struct ptx_inlines *inlines)
 	free(inlines->of);
 }
 
-int gt_inline_wanted(const struct ptx_inline *inline_, const struct gt_probe *probe)
+int gt_inline_wanted(const struct ptx_inline *inline_, const struct gt_probe *probe, int any)
 {
 	int at_ends = probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT;
 
-	return inline_->possible &&
+	if (any && at_ends)
+		return inline_->possible;
+	return inline_->possible && !inline_->local &&
 	       inline_->instructions <= (at_ends ? INSTRUCTIONS_MAX_ENDS : INSTRUCTIONS_MAX);
 }
 

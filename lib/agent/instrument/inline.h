@@ -21,7 +21,8 @@ enum ptx_argument {
 
 struct ptx_inline {
 	uint8_t possible;
-	uint8_t called;			/* somewhere it is called all the same */
+	uint8_t local;			/* has variables in local memory */
+	uint8_t called;			/* all the same */
 	uint8_t uses[PTX_ARG_COUNT];
 	uint32_t instructions;
 	uint32_t function;		/* index in the probe text's functions */
@@ -37,8 +38,8 @@ int gt_inlines_read(const char *probe_text, const struct gt_probe *probes, unsig
 		    struct ptx_inlines *ret_inlines);
 void gt_inlines_free(struct ptx_inlines *inlines);
 
-/* May this probe be written out at its point? */
-int gt_inline_wanted(const struct ptx_inline *inline_, const struct gt_probe *probe);
+/* Should this probe be written out at its point?  any: at ends however long it is. */
+int gt_inline_wanted(const struct ptx_inline *inline_, const struct gt_probe *probe, int any);
 
 /*
  * Writes the body in a scope of its own.  sources: for each argument the

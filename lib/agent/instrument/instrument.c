@@ -329,7 +329,7 @@ static int weave_planned(struct weave *w, const char *probe_text)
 	if (r < 0)
 		return r;
 	for (i = 0; i < w->probe_count; i++)
-		w->inlines.of[i].called = !gt_inline_wanted(&w->inlines.of[i], &w->probes[i]);
+		w->inlines.of[i].called = !gt_inline_wanted(&w->inlines.of[i], &w->probes[i], w->ptx->written_out);
 	w->site.inlines = &w->inlines;
 	weave_header(w, probe_text);
 	r = weave_all(w);

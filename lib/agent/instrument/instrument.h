@@ -56,6 +56,9 @@ const struct gt_ptx_kernel *gt_ptx_kernel(const struct gt_ptx *ptx, unsigned ind
 unsigned gt_ptx_target(const struct gt_ptx *ptx);	/* 90 for sm_90a */
 unsigned gt_ptx_version(const struct gt_ptx *ptx);	/* 80 for 8.0 */
 
+/* Probes at entry and exit are to be written out rather than called, however long they are. */
+void gt_ptx_write_out(struct gt_ptx *ptx);
+
 /* What to put into one kernel. */
 struct gt_ptx_plan {
 	uint32_t kernel_id;

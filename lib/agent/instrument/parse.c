@@ -558,3 +558,8 @@ unsigned gt_ptx_version(const struct gt_ptx *ptx)
 {
 	return ptx->version;
 }
+
+void gt_ptx_write_out(struct gt_ptx *ptx)
+{
+	ptx->written_out = 1;
+}

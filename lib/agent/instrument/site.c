@@ -230,7 +230,7 @@ static void write_probe(struct ptx_text *out, const struct ptx_site *site, unsig
 	struct ptx_source sources[PTX_ARG_COUNT];
 	char kernel[16], space[16];
 
-	if (gt_inline_wanted(in, probe)) {
+	if (!in->called) {
 		write_sources(out, site, probe, in->uses, kernel, space, sources);
 		gt_inline_write(out, site->inlines, in, sources);
 	} else {
