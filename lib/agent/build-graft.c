@@ -24,25 +24,37 @@ struct cached_stub {
 
 static struct cached_stub *stubs;	/* under the module lock */
 
+/* False: another form of it might do. */
+static bool try_stub(struct cached_stub *cached, const unsigned *which, unsigned count, bool alone)
+{
+	struct gt_compiled compiled = { 0 };
+	char *text;
+	int r;
+
+	cached->reason = GT_REASON_UNSUPPORTED;
+	if (gt_graft_stub_text(gt_session.text, gt_session.probes, gt_session.probe_count, which, count,
+			       cached->point, alone, &text, cached->why) < 0)
+		return true;
+	if (!gt_compile(text, &compiled, cached->why, sizeof(cached->why))) {
+		cached->reason = GT_REASON_COMPILE;
+		free(text);
+		return true;
+	}
+	r = gt_graft_stub_open(compiled.code, compiled.size, cached->point, &cached->stub, cached->why);
+	free(text);
+	free(compiled.code);
+	return r != -EINVAL;
+}
+
 static void make_stub(struct cached_stub *cached)
 {
 	unsigned which[GT_PROBES_MAX], count = 0;
-	struct gt_compiled compiled = { 0 };
-	char *text = NULL;
-	int r;
 
 	for (unsigned i = 0; i < gt_session.probe_count; i++)
 		if (cached->probes >> i & 1)
 			which[count++] = i;
-	cached->reason = GT_REASON_UNSUPPORTED;
-	r = gt_graft_stub_text(gt_session.text, gt_session.probes, gt_session.probe_count, which, count,
-			       cached->point, &text, cached->why);
-	if (!r && !gt_compile(text, &compiled, cached->why, sizeof(cached->why)))
-		cached->reason = GT_REASON_COMPILE;
-	else if (!r)
-		gt_graft_stub_open(compiled.code, compiled.size, cached->point, &cached->stub, cached->why);
-	free(text);
-	free(compiled.code);
+	if (!try_stub(cached, which, count, false) && cached->point == GT_POINT_EXIT)
+		try_stub(cached, which, count, true);
 }
 
 /* NULL: out of memory. */
@@ -86,14 +98,9 @@ struct gt_graft_build {
 	size_t image_size;
 };
 
-/*
- * Entry and exit; but not for a program that reads the kernel's parameters: on an
- * H200 that met illegal addresses when it was grafted.
- */
 static bool can_be_grafted(const struct gt_probe *probe)
 {
-	return (probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT) &&
-	       !(probe->flags & GT_PROBE_WANTS_PARAMS);
+	return probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT;
 }
 
 /* A program with probes at other points as well is left out as a whole: half of it would tell lies. */

@@ -95,6 +95,7 @@ static const struct variant variants[] = {
 	{ .name = "params", .entry = "entry-params", .exit = "exit-params" },
 	{ .name = "ring-entry", .entry = "entry-ring" },
 	{ .name = "ring-exit", .exit = "exit-ring" },
+	{ .name = "aggregate", .entry = "entry-aggregate", .exit = "exit-aggregate" },
 	{ .name = "big", .entry = "entry-big", .exit = "exit-big" },
 	{ .name = "big-library", .entry = "entry-big", .exit = "exit-big", .library = true },
 	{ .name = "order", .entry = "entry-two", .one_block = true },
@@ -324,6 +325,7 @@ static void expect(const struct run *run, const struct shape *shape, uint32_t id
 	want[C_BIG_ENTRY] = want[C_BIG_EXIT] = big ? threads : 0;
 	want[C_BIG_ENTRY_TRIPS] = want[C_BIG_EXIT_TRIPS] = big ? trips(shape) : 0;
 	want[C_RING_HEAD] = ring ? threads : 0;
+	want[C_AGGREGATED] = v->entry && !strcmp(v->entry, "entry-aggregate") ? 2 * threads : 0;
 	/* 1 and then 1 * 4 + 2; the other way round it would be 5. */
 	want[C_ORDER] = v->one_block ? 6 : 0;
 }

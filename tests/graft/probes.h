@@ -27,6 +27,7 @@ enum {
 	C_BIG_EXIT,
 	C_BIG_EXIT_TRIPS,
 	C_RING_HEAD,	/* slots taken by ring() */
+	C_AGGREGATED,	/* threads that ran aggregate() */
 	C_ORDER,	/* first() appends the bit 1, second() the bits 10 */
 	C_COUNTERS,
 	C_SLOTS = 32,	/* ring()'s slots begin here: global thread index + 1 each */
@@ -98,7 +99,20 @@ static const char test_probes[] =
 	"\tadd.u32 %r9, %r9, 1; and.b32 %r8, %r8, 262143;\n"
 	"\tmul.wide.u32 %rd5, %r8, 8; add.s64 %rd6, %rd1, %rd5; cvt.u64.u32 %rd7, %r9;\n"
 	"\tst.global.u64 [%rd6+256], %rd7;\n")
-	PROBE("first", "\tld.volatile.global.u64 %rd2, [%rd1+96]; shl.b64 %rd2, %rd2, 1; or.b64 %rd2, %rd2, 1; st.volatile.global.u64 [%rd1+96], %rd2;\n")
-	PROBE("second", "\tld.volatile.global.u64 %rd2, [%rd1+96]; shl.b64 %rd2, %rd2, 2; or.b64 %rd2, %rd2, 2; st.volatile.global.u64 [%rd1+96], %rd2;\n");
+	/* As additions to a map are compiled: one for all the threads that are there, if they mean the same address. */
+	PROBE("aggregate",
+	"\tactivemask.b32 %r2;\n"
+	"\tadd.s32 %r3, %r2, -1; not.b32 %r4, %r2; and.b32 %r5, %r4, %r3; popc.b32 %r6, %r5;\n"
+	"\tcvt.u32.u64 %r7, %rd1;\n"
+	"\tshfl.sync.idx.b32 %r8, %r7, %r6, 31, %r2;\n"
+	"\tsetp.eq.s32 %p2, %r8, %r7;\n"
+	"\tvote.sync.all.pred %p3, %p2, %r2;\n"
+	"\tmov.u32 %r9, %laneid; setp.eq.s32 %p4, %r9, %r6; popc.b32 %r10, %r2;\n"
+	"\tselp.b32 %r11, %r10, 0, %p4; selp.b32 %r12, %r11, 1, %p3; setp.ne.s32 %p5, %r12, 0;\n"
+	"\t@!%p5 bra aggregate_out;\n"
+	"\tcvt.u64.u32 %rd2, %r12; red.global.add.u64 [%rd1+96], %rd2;\n"
+	"aggregate_out:\n")
+	PROBE("first", "\tld.volatile.global.u64 %rd2, [%rd1+104]; shl.b64 %rd2, %rd2, 1; or.b64 %rd2, %rd2, 1; st.volatile.global.u64 [%rd1+104], %rd2;\n")
+	PROBE("second", "\tld.volatile.global.u64 %rd2, [%rd1+104]; shl.b64 %rd2, %rd2, 2; or.b64 %rd2, %rd2, 2; st.volatile.global.u64 [%rd1+104], %rd2;\n");
 
 #endif

@@ -16,7 +16,9 @@ struct test_stub {
 	const char *functions[3];
 };
 
-#define TEST_STUBS 15
+#define TEST_ALONE 0x80000000u	/* in flags: each thread by itself at exit */
+
+#define TEST_STUBS 17
 static const struct test_stub test_stubs[TEST_STUBS] = {
 	{ "entry", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "entry" } },
 	{ "entry-warp", GT_POINT_ENTRY, GT_PER_WARP, 0, { "entry" } },
@@ -29,7 +31,9 @@ static const struct test_stub test_stubs[TEST_STUBS] = {
 	{ "exit-block", GT_POINT_EXIT, GT_PER_BLOCK, 0, { "leave" } },
 	{ "exit-params", GT_POINT_EXIT, GT_PER_THREAD, GT_PROBE_WANTS_PARAMS, { "params" } },
 	{ "exit-big", GT_POINT_EXIT, GT_PER_THREAD, 0, { "big_exit" } },
-	{ "exit-ring", GT_POINT_EXIT, GT_PER_THREAD, 0, { "ring" } },
+	{ "exit-ring", GT_POINT_EXIT, GT_PER_THREAD, TEST_ALONE, { "ring" } },
+	{ "entry-aggregate", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "aggregate" } },
+	{ "exit-aggregate", GT_POINT_EXIT, GT_PER_THREAD, 0, { "aggregate" } },
 	{ "exit-group", GT_POINT_EXIT, GT_PER_GROUP, 0, { "group" } },
 	{ "entry-timeline", GT_POINT_ENTRY, GT_PER_BLOCK, 0, { "__gt_timeline_entry" } },
 	{ "exit-timeline", GT_POINT_EXIT, GT_PER_GROUP, 0, { "__gt_timeline_exit" } },
@@ -46,12 +50,13 @@ static inline int test_stub_text(const struct test_stub *stub, char **ret_text, 
 
 	for (count = 0; count < 3 && stub->functions[count]; count++) {
 		probes[count] = (struct gt_probe){
-			.point = stub->point, .granularity = stub->granularity, .flags = stub->flags,
+			.point = stub->point, .granularity = stub->granularity, .flags = stub->flags & ~TEST_ALONE,
 			.link = count, .function = stub->functions[count], .kernel = "*",
 		};
 		which[count] = count;
 	}
-	r = gt_graft_stub_text(timeline ? text : test_probes, probes, count, which, count, stub->point, ret_text, why);
+	r = gt_graft_stub_text(timeline ? text : test_probes, probes, count, which, count, stub->point, stub->flags & TEST_ALONE,
+			       ret_text, why);
 	free(text);
 	return r;
 }

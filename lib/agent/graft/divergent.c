@@ -325,34 +325,59 @@ static void separate_all(struct gt_graft_stub *stub, const bool *leaders, const 
 	}
 }
 
-static int check_uniform(struct gt_graft_stub *stub, const char **ret_why)
+static const char *check_uniform(struct gt_graft_stub *stub, const bool *leaders, struct flow *flow)
 {
-	struct flow *flow = calloc(1, sizeof(*flow));
-	bool *leaders = find_leaders(stub);
-	bool known = true, sound = false;
+	bool known, sound = flow_is_sound(stub, leaders, flow, &known);
 
-	if (!flow || !leaders) {
-		free(flow);
-		free(leaders);
-		*ret_why = "out of memory";
-		return -ENOMEM;
-	}
-	sound = flow_is_sound(stub, leaders, flow, &known);
 	if (known && !sound) {
 		separate_all(stub, leaders, flow);
 		sound = flow_is_sound(stub, leaders, flow, &known);
 	}
-	free(flow);
-	free(leaders);
 	for (unsigned p = 0; p < GT_UR_COUNT / 2; p++)
 		stub->uniform_pairs += stub->uniform[p];
-	*ret_why = known ? "the probes' machine code keeps values for whole warps, which at exit are not together" :
-		   "the probes' machine code uses registers of whole warps in an unknown way";
-	return sound ? 0 : -EINVAL;
+	if (!known)
+		return "the probes' machine code uses registers of whole warps in an unknown way";
+	return sound ? NULL : "the probes' machine code keeps values for whole warps, which at exit are not together";
+}
+
+/* ---- what threads do as a group ---- */
+
+/* Who is there: a vote that gives a mask. */
+static bool asks_who(gt_word word)
+{
+	return gt_op_proper(word) == GT_OPP_VOTE && gt_bits(word, 16, 8) != GT_RZ && gt_unguarded(word);
+}
+
+/*
+ * Threads that were found together are still together as long as the code goes
+ * straight on; what they do with one another must happen there.
+ */
+static bool groups_stay_together(const struct gt_graft_stub *stub, const bool *leaders)
+{
+	bool known = false;
+
+	for (unsigned i = 0; i < stub->count; i++) {
+		unsigned proper = gt_op_proper(stub->words[i]);
+
+		known = (known && !leaders[i]) || asks_who(stub->words[i]);
+		if ((proper == GT_OPP_VOTE || proper == GT_OPP_SHFL) && !(known && gt_unguarded(stub->words[i])))
+			return false;
+	}
+	return true;
+}
+
+static const char *check(struct gt_graft_stub *stub, const bool *leaders, struct flow *flow)
+{
+	if (!groups_stay_together(stub, leaders))
+		return "the probes' machine code needs the threads of a warp together at exit";
+	return check_uniform(stub, leaders, flow);
 }
 
 int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why)
 {
+	struct flow *flow;
+	bool *leaders;
+
 	*ret_why = drop_convergence(stub);
 	if (*ret_why)
 		return -EINVAL;
@@ -360,5 +385,10 @@ int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why)
 		for (unsigned i = 0; i < stub->count; i++)
 			stub->words[i] = without_descriptor(stub->words[i]);
 	drop_dead_loads(stub);
-	return check_uniform(stub, ret_why);
+	flow = calloc(1, sizeof(*flow));
+	leaders = find_leaders(stub);
+	*ret_why = flow && leaders ? check(stub, leaders, flow) : "out of memory";
+	free(flow);
+	free(leaders);
+	return *ret_why ? -EINVAL : 0;
 }

@@ -24,11 +24,14 @@
 
 /*
  * PTX of a kernel that does nothing but run, in this order, the probes `which`
- * (indices into probes) at `point`, GT_POINT_ENTRY or GT_POINT_EXIT.  malloc'd,
- * NUL-terminated.  -EINVAL with a sentence in why, -ENOMEM.
+ * (indices into probes) at `point`, GT_POINT_ENTRY or GT_POINT_EXIT.  alone: at
+ * exit each thread does by itself what probes do for several at once; else those
+ * that are together do it, for which the code must not let them part, and if it
+ * does the stub is refused.  malloc'd, NUL-terminated.  -EINVAL with a sentence in
+ * why, -ENOMEM.
  */
 int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, unsigned probe_count,
-		       const unsigned *which, unsigned count, uint32_t point, char **ret_text,
+		       const unsigned *which, unsigned count, uint32_t point, bool alone, char **ret_text,
 		       char why[GT_GRAFT_WHY]);
 
 /* A stub is immutable once opened and may serve several threads. */

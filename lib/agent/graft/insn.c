@@ -131,26 +131,16 @@ gt_word gt_make_bsync(unsigned arch, unsigned barrier)
 
 /*
  * Whoever reads the register waits for a barrier that is not taken any more, so
- * the stall alone must cover the time until it is written.
+ * the stall alone must cover the time that a move takes.
  */
-static gt_word writer_like(gt_word like, unsigned op)
-{
-	gt_word word = with_control(plain(op), 8, 1, gt_bits(like, 116, 6));
-
-	word = gt_with(word, 12, 4, gt_bits(like, 12, 4));
-	return gt_with(word, 16, 8, gt_bits(like, 16, 8));
-}
-
 gt_word gt_make_mov_like(gt_word like, uint32_t value)
 {
-	return gt_with(gt_with(writer_like(like, GT_OP_MOV_IMM), 72, 4, 0xf), 32, 32, value);
-}
+	gt_word word = with_control(plain(GT_OP_MOV_IMM), 8, 1, gt_bits(like, 116, 6));
 
-gt_word gt_make_vote_like(gt_word like)
-{
-	gt_word word = gt_with(writer_like(like, GT_OP_VOTE), 72, 2, 1);	/* .ANY */
-
-	return gt_with(gt_with(word, 81, 3, GT_PT), 87, 3, GT_PT);
+	word = gt_with(word, 12, 4, gt_bits(like, 12, 4));
+	word = gt_with(word, 16, 8, gt_bits(like, 16, 8));
+	word = gt_with(word, 72, 4, 0xf);
+	return gt_with(word, 32, 32, value);
 }
 
 bool gt_is_relative(gt_word word)

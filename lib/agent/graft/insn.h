@@ -26,13 +26,14 @@ enum gt_opcode {
 	GT_OP_EXIT = 0x94d,
 	GT_OP_RET = 0x950,		/* relative to a register that counts from the function's start */
 	GT_OP_MOV_IMM = 0x802,
-	GT_OP_VOTE = 0x806,
 	GT_OP_LDC = 0xb82,
 	GT_OP_ULDC = 0xab9,
 };
 
 /* The opcode proper: bits 0..8. */
 enum gt_opcode_proper {
+	GT_OPP_VOTE = 0x006,
+	GT_OPP_SHFL = 0x189,
 	GT_OPP_MATCH = 0x1a1,
 	GT_OPP_BAR = 0x11d,
 	GT_OPP_BRA = 0x147,
@@ -153,8 +154,6 @@ gt_word gt_make_bssy(unsigned arch, unsigned barrier, int64_t at, int64_t target
 gt_word gt_make_bsync(unsigned arch, unsigned barrier);
 /* In place of an instruction that wrote the same register. */
 gt_word gt_make_mov_like(gt_word like, uint32_t value);
-/* The threads of the warp that execute it together. */
-gt_word gt_make_vote_like(gt_word like);
 /* A branch under the guards of `exit`, with its timing. */
 gt_word gt_make_branch_like(gt_word exit, unsigned arch, int64_t at, int64_t target);
 

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/agent/graft/stub.h"
+#include "lib/agent/graft/exit-text.h"
+#include "lib/agent/graft/graft.h"
 #include "lib/agent/graft/why.h"
 #include "lib/agent/instrument/instrument.h"
 #include "lib/agent/instrument/text.h"
@@ -74,143 +75,16 @@ static const char *substitute(struct ptx_text *out, const struct substitution *l
 	return NULL;
 }
 
-/* ---- what probes do at exit ---- */
-
-/*
- * Threads that leave together need not stay together within the stub: there is
- * no barrier to meet at that would not disturb those that have not left.  So
- * each thread is a group of its own, in which it finds itself alone.
- */
-
-/* A statement's operands, up to three. */
-struct operands {
-	const char *at[3];
-	size_t length[3];
-	unsigned count;
-};
-
-static struct operands split(const char *text, const char *end)
-{
-	struct operands operands = { 0 };
-	const char *comma;
-	size_t length;
-
-	while (operands.count < 3 && text < end) {
-		text += strspn(text, " \t\n\r");
-		comma = memchr(text, ',', (size_t)(end - text));
-		length = (size_t)((comma ? comma : end) - text);
-		operands.at[operands.count] = text;
-		operands.length[operands.count++] = length;
-		text += length + 1;
-	}
-	return operands;
-}
-
-static void add_operand(struct ptx_text *out, const struct operands *operands, unsigned index)
-{
-	gt_text_add(out, operands->at[index], operands->length[index]);
-}
-
-/* A special register that is the same in the whole block; -1: it is none. */
-static int value_of(const struct operands *operands)
-{
-	static const struct {
-		const char *name;
-		int value;
-	} specials[] = {
-		{ "%ntid.", GT_VALUE_BLOCK_SIZE }, { "%nctaid.", GT_VALUE_GRID_SIZE }, { "%ctaid.", GT_VALUE_BLOCK },
-	};
-
-	for (unsigned i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
-		size_t length = strlen(specials[i].name);
-		char axis;
-
-		if (operands->count != 2 || operands->length[1] <= length ||
-		    strncmp(operands->at[1], specials[i].name, length))
-			continue;
-		axis = operands->at[1][length];
-		return axis >= 'x' && axis <= 'z' ? specials[i].value + axis - 'x' : -1;
-	}
-	return -1;
-}
-
-/* See stub.h.  In the kernel's body there is a register that is different in every thread. */
-static void write_load(struct ptx_text *out, const struct operands *operands, int value, bool body)
-{
-	if (!body)
-		gt_text_puts(out, "{ .reg .b32 %__gt_m; mov.u32 %__gt_m, %lanemask_eq; ");
-	gt_text_puts(out, "ld.const.u32 ");
-	add_operand(out, operands, 0);
-	gt_text_printf(out, ", [%%__gt_m+%u];%s", GT_VALUE_FIRST + GT_VALUE_STEP * (unsigned)value, body ? "" : " }");
-}
-
-/* The instrumenter's election of one thread in a group asks who is there. */
-static bool is_election(const struct operands *operands)
-{
-	static const char name[] = "%__gt_t";
-
-	return operands->length[0] == strlen(name) && !strncmp(operands->at[0], name, strlen(name));
-}
-
-/* The length of the opcode when it is `opcode`, whole. */
-static size_t opcode_is(const char *text, const char *opcode)
-{
-	size_t length = strlen(opcode);
-
-	return !strncmp(text, opcode, length) && strchr(" \t", text[length]) ? length : 0;
-}
-
-static void write_move(struct ptx_text *out, const struct operands *operands, const char *from, size_t length)
-{
-	gt_text_puts(out, "mov.b32 ");
-	add_operand(out, operands, 0);
-	gt_text_puts(out, ", ");
-	gt_text_add(out, from, length);
-	gt_text_puts(out, ";");
-}
-
-/* Writes the statement at `text` in another form; its end, or NULL when it stays as it is. */
-static const char *rewrite_statement(struct ptx_text *out, const char *text, const char *limit, bool body)
-{
-	static const char alone[] = "%lanemask_eq";
-	const char *end = memchr(text, ';', (size_t)(limit - text));
-	struct operands operands;
-	size_t length;
-
-	if (!end)
-		return NULL;
-	if ((length = opcode_is(text, "activemask.b32"))) {
-		operands = split(text + length, end);
-		if (body && is_election(&operands))
-			write_load(out, &operands, GT_VALUE_TOGETHER, body);
-		else
-			write_move(out, &operands, alone, strlen(alone));
-	} else if ((length = opcode_is(text, "shfl.sync.idx.b32"))) {
-		operands = split(text + length, end);
-		if (operands.count < 3 || memchr(operands.at[0], '|', operands.length[0]))
-			return NULL;
-		write_move(out, &operands, operands.at[1], operands.length[1]);
-	} else if ((length = opcode_is(text, "mov.u32"))) {
-		operands = split(text + length, end);
-		if (value_of(&operands) < 0)
-			return NULL;
-		write_load(out, &operands, value_of(&operands), body);
-	} else {
-		return NULL;
-	}
-	return end + 1;
-}
-
 /* Functions, or the kernel's body. */
-static void write_part(struct ptx_text *out, const char *text, const char *end, bool body, bool exit)
+static void write_part(struct ptx_text *out, const char *text, const char *end, bool body, enum gt_exit_form form)
 {
 	bool fresh = true;	/* a statement may begin here */
 	const char *past;
 
 	while (text < end) {
 		past = body ? substitute(out, in_body, sizeof(in_body) / sizeof(in_body[0]), text) : NULL;
-		if (!past && fresh && exit)
-			past = rewrite_statement(out, text, end, body);
+		if (!past && fresh)
+			past = gt_exit_statement(out, text, end, form, body);
 		if (past) {
 			text = past;
 			fresh = true;
@@ -222,7 +96,7 @@ static void write_part(struct ptx_text *out, const char *text, const char *end, 
 }
 
 /* From the instrumenter's text of the empty kernel to the stub's. */
-static int rewrite(const char *text, bool exit, bool params, char **ret_text, char *why)
+static int rewrite(const char *text, enum gt_exit_form form, bool params, char **ret_text, char *why)
 {
 	const char *kernel = strstr(text, ENTRY), *body;
 	struct ptx_text out = { 0 };
@@ -230,12 +104,12 @@ static int rewrite(const char *text, bool exit, bool params, char **ret_text, ch
 	body = kernel ? strchr(kernel, '{') : NULL;
 	if (!body)
 		return gt_graft_fail(why, "the text of the probes cannot be brought into a kernel of their own");
-	write_part(&out, text, kernel, false, exit);
+	write_part(&out, text, kernel, false, form);
 	gt_text_add(&out, kernel, (size_t)(body + 1 - kernel));
 	gt_text_puts(&out, preamble);
 	if (params)
 		gt_text_puts(&out, preamble_params);
-	write_part(&out, body + 1, body + strlen(body), true, exit);
+	write_part(&out, body + 1, body + strlen(body), true, form);
 	if (out.failed) {
 		gt_text_free(&out);
 		return -ENOMEM;
@@ -270,9 +144,10 @@ static int check_probes(const struct gt_probe *probes, unsigned probe_count, con
 }
 
 int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, unsigned probe_count,
-		       const unsigned *which, unsigned count, uint32_t point, char **ret_text,
+		       const unsigned *which, unsigned count, uint32_t point, bool alone, char **ret_text,
 		       char why[GT_GRAFT_WHY])
 {
+	enum gt_exit_form form = point != GT_POINT_EXIT ? GT_EXIT_NONE : alone ? GT_EXIT_ALONE : GT_EXIT_TOGETHER;
 	struct gt_ptx_plan plan = { KERNEL_ID, which, count };
 	struct gt_ptx_error error = { 0 };
 	bool params = wants_params(probes, which, count);
@@ -296,7 +171,7 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 	gt_ptx_free(ptx);
 	if (r < 0)
 		return r == -ENOMEM ? r : gt_graft_fail(why, "%s", error.text);
-	r = rewrite(text, point == GT_POINT_EXIT, params, ret_text, why);
+	r = rewrite(text, form, params, ret_text, why);
 	free(text);
 	return r;
 }

@@ -43,8 +43,7 @@ enum gt_value {
 	GT_VALUE_BLOCK_SIZE = 0,	/* x, y, z */
 	GT_VALUE_GRID_SIZE = 3,		/* x, y, z */
 	GT_VALUE_BLOCK = 6,		/* its index: x, y, z */
-	GT_VALUE_TOGETHER = 9,		/* mask of the threads of the warp that are here together */
-	GT_VALUES,
+	GT_VALUES = 9,
 };
 
 /* Lists of code offsets that .nv.info.KERNEL has; the stub's are added to the kernel's. */

@@ -39,19 +39,8 @@ static gt_word read_special(gt_word like, unsigned special)
 	return gt_with_read_barrier(word, GT_BARRIER_NONE);
 }
 
-static gt_word value_instruction(const struct gt_graft_stub *stub, gt_word like, unsigned value)
-{
-	if (value < GT_VALUE_BLOCK)
-		return load_size(like, stub->arch, value);
-	if (value < GT_VALUE_TOGETHER)
-		return read_special(like, GT_SR_CTAID_X + value - GT_VALUE_BLOCK);
-	return gt_make_vote_like(like);
-}
-
 const char *gt_stub_fill_values(struct gt_graft_stub *stub)
 {
-	unsigned votes = 0;
-
 	for (unsigned i = 0; i < stub->count; i++) {
 		gt_word word = stub->words[i];
 		unsigned at = gt_bits(word, 38, 16), value = (at - GT_VALUE_FIRST) / GT_VALUE_STEP;
@@ -60,10 +49,9 @@ const char *gt_stub_fill_values(struct gt_graft_stub *stub)
 			continue;
 		if (at < GT_VALUE_FIRST || at % GT_VALUE_STEP || value >= GT_VALUES)
 			return "the probes' machine code reads a value of the block in an unknown way";
-		stub->words[i] = value_instruction(stub, word, value);
+		stub->words[i] = value < GT_VALUE_BLOCK ? load_size(word, stub->arch, value) :
+				 read_special(word, GT_SR_CTAID_X + value - GT_VALUE_BLOCK);
 		stub->ctaidz |= stub->arch < 90 && value == GT_VALUE_BLOCK + 2;
-		votes += value == GT_VALUE_TOGETHER;
 	}
-	/* Asked twice, the second answer could be another. */
-	return votes > 1 ? "the probes' machine code counts the threads that leave together more than once" : NULL;
+	return NULL;
 }

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/agent/graft/exit-text.h"
+
+#include <string.h>
+
+#include "lib/agent/graft/stub.h"
+
+/* A statement's operands, of those that we know. */
+struct operands {
+	const char *at[5];
+	size_t length[5];
+	unsigned count;
+};
+
+static struct operands split(const char *text, const char *end)
+{
+	struct operands operands = { 0 };
+	const char *comma;
+	size_t length;
+
+	while (operands.count < 5 && text < end) {
+		text += strspn(text, " \t\n\r");
+		comma = memchr(text, ',', (size_t)(end - text));
+		length = (size_t)((comma ? comma : end) - text);
+		operands.at[operands.count] = text;
+		operands.length[operands.count++] = length;
+		text += length + 1;
+	}
+	return operands;
+}
+
+static void add_operand(struct ptx_text *out, const struct operands *operands, unsigned index)
+{
+	gt_text_add(out, operands->at[index], operands->length[index]);
+}
+
+/* ---- values of the block ---- */
+
+/* A special register that is the same in the whole block; -1: it is none. */
+static int value_of(const struct operands *operands)
+{
+	static const struct {
+		const char *name;
+		int value;
+	} specials[] = {
+		{ "%ntid.", GT_VALUE_BLOCK_SIZE }, { "%nctaid.", GT_VALUE_GRID_SIZE }, { "%ctaid.", GT_VALUE_BLOCK },
+	};
+
+	for (unsigned i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
+		size_t length = strlen(specials[i].name);
+		char axis;
+
+		if (operands->count != 2 || operands->length[1] <= length ||
+		    strncmp(operands->at[1], specials[i].name, length))
+			continue;
+		axis = operands->at[1][length];
+		return axis >= 'x' && axis <= 'z' ? specials[i].value + axis - 'x' : -1;
+	}
+	return -1;
+}
+
+/* See stub.h. */
+static bool write_value(struct ptx_text *out, const struct operands *operands, bool body)
+{
+	int value = value_of(operands);
+
+	if (value < 0)
+		return false;
+	if (!body)
+		gt_text_puts(out, "{ .reg .b32 %__gt_m; mov.u32 %__gt_m, %lanemask_eq; ");
+	gt_text_puts(out, "ld.const.u32 ");
+	add_operand(out, operands, 0);
+	gt_text_printf(out, ", [%%__gt_m+%u];%s", GT_VALUE_FIRST + GT_VALUE_STEP * (unsigned)value, body ? "" : " }");
+	return true;
+}
+
+/* ---- threads together ---- */
+
+/*
+ * Who is there, asked in a way that compilers answer with the thread's own
+ * register: a vote in which all say yes, which they do not see.
+ */
+static bool write_who(struct ptx_text *out, const struct operands *operands)
+{
+	gt_text_puts(out, "{ .reg .pred %__gt_yes; .reg .b32 %__gt_y, %__gt_z; mov.u32 %__gt_y, %lanemask_eq; "
+			  "mov.u32 %__gt_z, %lanemask_lt; and.b32 %__gt_y, %__gt_y, %__gt_z; "
+			  "setp.eq.u32 %__gt_yes, %__gt_y, 0; vote.sync.ballot.b32 ");
+	add_operand(out, operands, 0);
+	gt_text_puts(out, ", %__gt_yes, -1; }");
+	return true;
+}
+
+/* The mask, which is the last operand, becomes that of all: no waiting for others. */
+static bool write_for_all(struct ptx_text *out, const char *text, const struct operands *operands)
+{
+	const char *mask = operands->count ? operands->at[operands->count - 1] : text;
+
+	gt_text_add(out, text, (size_t)(mask - text));
+	gt_text_puts(out, "-1;");
+	return true;
+}
+
+/* ---- each alone ---- */
+
+static bool write_move(struct ptx_text *out, const char *opcode, const struct operands *operands, const char *from,
+		       size_t length)
+{
+	gt_text_puts(out, opcode);
+	add_operand(out, operands, 0);
+	gt_text_puts(out, ", ");
+	gt_text_add(out, from, length);
+	gt_text_puts(out, ";");
+	return true;
+}
+
+/* One's own value. */
+static bool write_own(struct ptx_text *out, const char *opcode, const struct operands *operands)
+{
+	if (operands->count < 3 || memchr(operands->at[0], '|', operands->length[0]) || operands->at[1][0] == '!')
+		return false;
+	return write_move(out, opcode, operands, operands->at[1], operands->length[1]);
+}
+
+static bool write_alone(struct ptx_text *out, const struct operands *operands)
+{
+	static const char itself[] = "%lanemask_eq";
+
+	return write_move(out, "mov.b32 ", operands, itself, strlen(itself));
+}
+
+/* ---- which statement is it ---- */
+
+/* Behind the opcode when it is `opcode`, whole, or begins with it when that ends in a point. */
+static const char *behind(const char *text, const char *opcode)
+{
+	size_t length = strlen(opcode);
+
+	if (strncmp(text, opcode, length))
+		return NULL;
+	if (opcode[length - 1] == '.')
+		length += strcspn(text + length, " \t");
+	return strchr(" \t", text[length]) ? text + length : NULL;
+}
+
+static bool write_group(struct ptx_text *out, const char *text, const char *end, bool alone)
+{
+	struct operands operands;
+	const char *at;
+
+	if ((at = behind(text, "activemask.b32"))) {
+		operands = split(at, end);
+		return alone ? write_alone(out, &operands) : write_who(out, &operands);
+	}
+	if ((at = behind(text, "shfl.sync.idx.b32"))) {
+		operands = split(at, end);
+		return alone ? write_own(out, "mov.b32 ", &operands) : write_for_all(out, text, &operands);
+	}
+	if ((at = behind(text, "vote.sync.all.pred")) || (at = behind(text, "vote.sync.any.pred"))) {
+		operands = split(at, end);
+		return alone ? write_own(out, "mov.pred ", &operands) : write_for_all(out, text, &operands);
+	}
+	if (!alone && ((at = behind(text, "shfl.sync.")) || (at = behind(text, "vote.sync.")))) {
+		operands = split(at, end);
+		return write_for_all(out, text, &operands);
+	}
+	return false;
+}
+
+const char *gt_exit_statement(struct ptx_text *out, const char *text, const char *limit, enum gt_exit_form form,
+			      bool body)
+{
+	const char *end = memchr(text, ';', (size_t)(limit - text)), *at;
+	struct operands operands;
+
+	if (!end || form == GT_EXIT_NONE)
+		return NULL;
+	if ((at = behind(text, "mov.u32"))) {
+		operands = split(at, end);
+		return write_value(out, &operands, body) ? end + 1 : NULL;
+	}
+	return write_group(out, text, end, form == GT_EXIT_ALONE) ? end + 1 : NULL;
+}
