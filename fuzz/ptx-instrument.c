@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	kernels = gt_ptx_kernel_count(ptx);
 	plans = calloc(kernels + 1, sizeof(*plans));
 	for (i = 0; plans && i < kernels; i++) {
-		plans[i] = (struct gt_ptx_plan){ i, all, 7 };
+		plans[i] = (struct gt_ptx_plan){ .kernel_id = i, .probes = all, .probe_count = 7 };
 		if (gt_ptx_kernel(ptx, i)->refusal || i % 3 == 2)
 			plans[i].probe_count = 0;
 	}

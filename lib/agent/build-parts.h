@@ -29,6 +29,14 @@ void gt_report_kernel(struct gt_kernel *kernel, const struct gt_report *report);
 /* Sorts the kernels for the look-up by name. */
 void gt_module_sort(struct gt_module *module);
 
+/* ---- PTX ---- */
+
+/*
+ * complete: only if every kernel that programs are meant for gets them, since
+ * there is another way; else NULL, and nothing has been reported.
+ */
+struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete);
+
 /* ---- machine code ---- */
 
 struct gt_graft_build;

@@ -25,6 +25,7 @@ static struct loaded *all_loaded;
 static struct gt_table *loaded_by_handle;
 static struct gt_table *kernel_by_function;
 static struct gt_table *loaded_by_function;
+static struct gt_table *copy_by_function, *function_by_copy;
 static struct gt_module *cache;
 static unsigned cache_unused;
 
@@ -146,6 +147,8 @@ static void forget_functions(struct loaded *loaded)
 	for (unsigned i = 0; i < loaded->function_count; i++) {
 		gt_table_set(&kernel_by_function, loaded->functions[i], NULL);
 		gt_table_set(&loaded_by_function, loaded->functions[i], NULL);
+		gt_table_set(&copy_by_function, loaded->functions[i], NULL);
+		gt_table_set(&function_by_copy, loaded->functions[i], NULL);
 	}
 	free(loaded->functions);
 	loaded->functions = NULL;
@@ -205,43 +208,114 @@ static void add_function(void *function, struct loaded *loaded, struct gt_kernel
 		gt_table_set(&kernel_by_function, function, kernel);
 }
 
-void gt_function_named(void *function, void *handle, const char *name)
+static void add_copy(void *function, void *copy, struct loaded *loaded, struct gt_kernel *kernel)
+{
+	add_function(copy, loaded, kernel);
+	if (!gt_table_set(&function_by_copy, copy, function))
+		gt_table_set(&copy_by_function, function, copy);
+}
+
+static void *get_function(void *handle, const char *name, enum gt_handle kind)
+{
+	CUfunction function;
+	CUkernel kernel;
+
+	if (kind == GT_HANDLE_LIBRARY)
+		return gt_cu.cuLibraryGetKernel(&kernel, handle, name) ? NULL : (void *)kernel;
+	return gt_cu.cuModuleGetFunction(&function, handle, name) ? NULL : (void *)function;
+}
+
+static struct gt_kernel *find_kernel(const struct gt_module *module, const char *name)
+{
+	return bsearch(name, module->kernels, module->kernel_count, sizeof(*module->kernels), compare_name);
+}
+
+void gt_function_named(void *function, void *handle, const char *name, enum gt_handle kind)
 {
 	struct loaded *loaded;
+	struct gt_kernel *kernel;
+	void *copy = NULL;
 
 	pthread_mutex_lock(&lock);
 	loaded = gt_table_get(&loaded_by_handle, handle);
-	if (loaded) {
-		struct gt_kernel *kernel = bsearch(name, loaded->module->kernels,
-						   loaded->module->kernel_count,
-						   sizeof(*kernel), compare_name);
-
-		if (kernel)
-			add_function(function, loaded, kernel);
+	kernel = loaded ? find_kernel(loaded->module, name) : NULL;
+	if (kernel) {
+		add_function(function, loaded, kernel);
+		if (kernel->copy)
+			copy = get_function(handle, kernel->copy, kind);
+		if (copy)
+			add_copy(function, copy, loaded, kernel);
 	}
 	pthread_mutex_unlock(&lock);
 }
 
+/* known: a CUkernel; function: what it is in the current context. */
 void gt_function_alias(void *function, void *known)
 {
 	struct gt_kernel *kernel;
+	CUfunction copy;
 
 	pthread_mutex_lock(&lock);
 	kernel = gt_table_get(&kernel_by_function, known);
-	if (kernel)
-		add_function(function, gt_table_get(&loaded_by_function, known), kernel);
+	if (kernel) {
+		struct loaded *loaded = gt_table_get(&loaded_by_function, known);
+		void *known_copy = gt_table_get(&copy_by_function, known);
+
+		add_function(function, loaded, kernel);
+		if (known_copy && !gt_cu.cuKernelGetFunction(&copy, known_copy))
+			add_copy(function, copy, loaded, kernel);
+	}
 	pthread_mutex_unlock(&lock);
 }
 
-const struct gt_kernel *gt_function_find(const void *function)
+struct gt_kernel *gt_function_find(const void *function)
 {
 	return gt_table_get(&kernel_by_function, function);
+}
+
+void *gt_function_copy(const void *function)
+{
+	return gt_table_get(&copy_by_function, function);
+}
+
+void *gt_function_original(const void *copy)
+{
+	return gt_table_get(&function_by_copy, copy);
+}
+
+unsigned gt_module_copies(void *handle)
+{
+	const struct loaded *loaded;
+	unsigned count = 0;
+
+	pthread_mutex_lock(&lock);
+	loaded = gt_table_get(&loaded_by_handle, handle);
+	for (unsigned i = 0; loaded && i < loaded->module->kernel_count; i++)
+		count += loaded->module->kernels[i].copy != NULL;
+	pthread_mutex_unlock(&lock);
+	return count;
+}
+
+bool gt_module_has_copy(void *handle, const char *name)
+{
+	const struct loaded *loaded;
+	bool found = false;
+
+	pthread_mutex_lock(&lock);
+	loaded = gt_table_get(&loaded_by_handle, handle);
+	for (unsigned i = 0; loaded && !found && i < loaded->module->kernel_count; i++) {
+		const struct gt_kernel *kernel = &loaded->module->kernels[i];
+
+		found = kernel->copy && !strcmp(kernel->copy, name);
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
 }
 
 /* Those of an image that was loaded unseen. */
 static struct loaded unseen;
 
-const struct gt_kernel *gt_function_discover(void *function)
+struct gt_kernel *gt_function_discover(void *function)
 {
 	struct gt_kernel *kernel;
 
@@ -269,17 +343,27 @@ void gt_modules_announce(void)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Do its kernels take the hidden parameter when the program launches them by itself? */
+static bool is_changed(const struct gt_module *module)
+{
+	for (unsigned i = 0; i < module->kernel_count; i++) {
+		if (module->kernels[i].probed && !module->kernels[i].copy)
+			return true;
+	}
+	return false;
+}
+
 bool gt_modules_forget(void)
 {
-	bool probed = false;
+	bool changed = false;
 
 	pthread_mutex_lock(&lock);
 	for (struct loaded *loaded = all_loaded; loaded; loaded = loaded->next)
-		probed |= loaded->module->replacement != NULL;
-	while (!probed && all_loaded)
+		changed |= is_changed(loaded->module);
+	while (!changed && all_loaded)
 		forget(all_loaded);
-	if (!probed)
+	if (!changed)
 		forget_functions(&unseen);
 	pthread_mutex_unlock(&lock);
-	return !probed;
+	return !changed;
 }

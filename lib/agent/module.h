@@ -7,6 +7,7 @@
 #ifndef GT_AGENT_MODULE_H
 #define GT_AGENT_MODULE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +19,11 @@ struct gt_kernel {
 	const struct gt_module *module;	/* NULL: loaded unseen */
 	char *name;
 	uint32_t id;
-	bool probed;		/* takes the hidden parameter */
+	bool probed;		/* it or its copy takes the hidden parameter */
+	/* The kernel with probes, if it stands beside the program's own in the image; NULL: it is the program's own. */
+	char *copy;
+	unsigned max_threads;	/* of a block that the copy can have, 0: not known */
+	atomic_bool said;	/* that some launches run without probes */
 	uint32_t param_count;	/* of the program's own parameters */
 	uint32_t hidden_offset;	/* of the hidden parameter in the block */
 	struct gt_rec_function told;	/* what we said of it, and why */
@@ -56,13 +61,21 @@ void gt_module_alias(void *handle, void *known);
 /* Forget a handle and the functions got through it. */
 void gt_module_unloaded(void *handle);
 
+enum gt_handle { GT_HANDLE_MODULE, GT_HANDLE_LIBRARY };
+
 /* A function handle was got by name from a module handle, or from another function handle. */
-void gt_function_named(void *function, void *module, const char *name);
+void gt_function_named(void *function, void *module, const char *name, enum gt_handle kind);
 void gt_function_alias(void *function, void *known);
-/* NULL: not a function we know, hence one without the hidden parameter. */
-const struct gt_kernel *gt_function_find(const void *function);
+/* NULL: not a function we know, hence one without the hidden parameter.  The handle of a copy finds its kernel, too. */
+struct gt_kernel *gt_function_find(const void *function);
+/* The handle of the copy with probes for one of the program's, and back; NULL: there is none. */
+void *gt_function_copy(const void *function);
+void *gt_function_original(const void *copy);
+/* How many copies the module with this handle has; is one of them called so? */
+unsigned gt_module_copies(void *handle);
+bool gt_module_has_copy(void *handle, const char *name);
 /* Get to know one whose image was loaded unseen.  NULL: out of memory. */
-const struct gt_kernel *gt_function_discover(void *function);
+struct gt_kernel *gt_function_discover(void *function);
 
 /* Does it carry programs of the present session? */
 bool gt_kernel_is_probed(const struct gt_kernel *kernel);

@@ -36,6 +36,9 @@ static inline const struct gt_ptx_kernel *only_kernel(const struct gt_ptx *ptx)
  * Every kernel gets every probe; the result, malloc'd.  (Not inline: gcc then
  * takes what it returns for a pointer into it.)
  */
+static int in_copies;		/* the probes, rather than in the kernels themselves */
+#define COPY "__copy"
+
 static __attribute__((noinline)) char *instrument_with(const char *text, const char *probe_text,
 						       const struct gt_probe *probes, unsigned count)
 {
@@ -43,18 +46,23 @@ static __attribute__((noinline)) char *instrument_with(const char *text, const c
 	struct gt_ptx *ptx = parse(text);
 	unsigned kernels = gt_ptx_kernel_count(ptx), which[16], i;
 	struct gt_ptx_plan *plans = calloc(kernels + 1, sizeof(*plans));
+	char (*names)[256] = calloc(kernels + 1, sizeof(*names)), *out = NULL;
 	size_t length = 0;
-	char *out = NULL;
 	int r;
 
 	for (i = 0; i < count; i++)
 		which[i] = i;
 	for (i = 0; i < kernels; i++)
 		plans[i] = (struct gt_ptx_plan){ .kernel_id = 70 + i, .probes = which, .probe_count = count };
+	for (i = 0; i < kernels && in_copies; i++) {
+		snprintf(names[i], sizeof(names[i]), "%s" COPY, gt_ptx_kernel(ptx, i)->name);
+		plans[i].copy = names[i];
+	}
 	r = gt_ptx_instrument(ptx, probe_text, probes, count, plans, &out, &length, &error);
 	ck_assert_msg(r == 0, "line %u: %s", error.line, error.text);
 	ck_assert_uint_eq(strlen(out), length);
 	free(plans);
+	free(names);
 	gt_ptx_free(ptx);
 	return out;
 }

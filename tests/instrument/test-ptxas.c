@@ -98,6 +98,13 @@ START_TEST(every_point_written_out)
 }
 END_TEST
 
+START_TEST(every_point_in_copies)
+{
+	in_copies = 1;
+	check(&corpus[_i], short_probe, 7);
+}
+END_TEST
+
 /* The way to the parameters before PTX 7.7. */
 START_TEST(copied_parameters)
 {
@@ -130,6 +137,7 @@ int main(void)
 	tcase_add_loop_test(tcase, entry_and_exit, 0, CORPUS_COUNT);
 	tcase_add_loop_test(tcase, every_point, 0, CORPUS_COUNT);
 	tcase_add_loop_test(tcase, every_point_written_out, 0, CORPUS_COUNT);
+	tcase_add_loop_test(tcase, every_point_in_copies, 0, CORPUS_COUNT);
 	tcase_add_test(tcase, copied_parameters);
 	return run_case("ptxas", tcase);
 }

@@ -108,11 +108,19 @@ static char *weave(const char *text, const struct gt_probe *probes, unsigned cou
 	struct gt_ptx_error error = { .text = "" };
 	unsigned kernels = gt_ptx_kernel_count(ptx), k;
 	struct gt_ptx_plan *plans = calloc(kernels + 1, sizeof(*plans));
+	char names[16][128], *out = NULL;
 	size_t length;
-	char *out = NULL;
 
-	for (k = 0; k < kernels; k++)
-		plans[k] = (struct gt_ptx_plan){ 100 + k, which, count };
+	ck_assert_uint_le(kernels, 16);
+	for (k = 0; k < kernels; k++) {
+		const char *name = gt_ptx_kernel(ptx, k)->name;
+
+		plans[k] = (struct gt_ptx_plan){ .kernel_id = 100 + k, .probes = which, .probe_count = count };
+		if (in_copies) {
+			snprintf(names[k], sizeof(names[k]), "%s" COPY, name);
+			plans[k].copy = names[k];
+		}
+	}
 	ck_assert_msg(!gt_ptx_instrument(ptx, counting[called], probes, count, plans, &out, &length, &error), "%s",
 		      error.text);
 	free(plans);
@@ -140,11 +148,12 @@ static struct counters count(const char *text, const char *kernel, const struct 
 			     uint64_t switches, unsigned blocks, unsigned threads, struct block *params)
 {
 	struct counters counters = { 0 };
-	char *out = weave(text, probe, 1, call_probes);
+	char *out = weave(text, probe, 1, call_probes), name[128];
 
 	ck_assert_uint_eq(count_of(out, "call probe,") > 0, call_probes && count_of(out, "__gt_off:") > 0);
 	hide(text, kernel, switches, params, &counters);
-	run(out, kernel, blocks, threads, params->bytes);
+	snprintf(name, sizeof(name), "%s%s", kernel, in_copies ? COPY : "");
+	run(out, name, blocks, threads, params->bytes);
 	free(out);
 	return counters;
 }
@@ -337,17 +346,50 @@ START_TEST(parameters)
 }
 END_TEST
 
+/* Beside its copy the kernel runs without probes, also where functions that it calls have some. */
+START_TEST(kernels_beside_their_copies)
+{
+	const struct corpus_file *file = corpus;
+	int plain[256], beside[256], i;
+	struct block params;
+	char *text, *out;
+
+	in_copies = 1;
+	while (strcmp(file->name, ways_out[_i].file))
+		file++;
+	text = corpus_load(file);
+	for (i = 0; i < 256; i++)
+		plain[i] = beside[i] = i * 7 % 50;
+	params = pointer_and(plain, ways_out[_i].n);
+	run(text, ways_out[_i].kernel, 1, 75, params.bytes);
+	params = pointer_and(beside, ways_out[_i].n);
+	out = weave(text, &leave, 1, call_probes);
+	/* No hidden parameter: a probe that ran would write where zero points. */
+	run(out, ways_out[_i].kernel, 1, 75, params.bytes);
+	ck_assert_mem_eq(plain, beside, sizeof(plain));
+	free(out);
+	free(text);
+}
+END_TEST
+
 #define LOOP(test, array) \
 	tcase_add_loop_test(tcase, test, 0, (int)(sizeof(array) / sizeof((array)[0])))
 
 static void write_out(void)
 {
-	call_probes = 0;
+	call_probes = in_copies = 0;
 }
 
 static void call(void)
 {
+	write_out();
 	call_probes = 1;
+}
+
+static void copy(void)
+{
+	write_out();
+	in_copies = 1;
 }
 
 static TCase *all(const char *name, void (*setup)(void))
@@ -356,6 +398,7 @@ static TCase *all(const char *name, void (*setup)(void))
 
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	LOOP(entries_are_exits, ways_out);
+	LOOP(kernels_beside_their_copies, ways_out);
 	LOOP(one_elected_thread, elected);
 	tcase_add_test(tcase, groups_add_up);
 	tcase_add_loop_test(tcase, addresses, 0, 3);
@@ -367,5 +410,7 @@ int main(void)
 {
 	int called = run_case("probes called", all("called", call));
 
-	return run_case("probes written out", all("written out", write_out)) || called;
+	int copied = run_case("probes in copies", all("copied", copy));
+
+	return run_case("probes written out", all("written out", write_out)) || called || copied;
 }

@@ -127,7 +127,7 @@ START_TEST(where)
 	probe.opcode = places[_i].opcode;
 	if (!places[_i].follow[0]) {
 		ptx = parse(places[_i].text);
-		plan = (struct gt_ptx_plan){ 1, which, 1 };
+		plan = (struct gt_ptx_plan){ .kernel_id = 1, .probes = which, .probe_count = 1 };
 		ck_assert_int_eq(gt_ptx_instrument(ptx, PROBE("probe"), &probe, 1, &plan, &out, &length, &error),
 				 -EINVAL);
 		gt_ptx_free(ptx);
@@ -207,7 +207,7 @@ START_TEST(unreadable_operands)
 {
 	struct gt_probe probe = probe_at(GT_POINT_LOAD);
 	static const unsigned which[] = { 0 };
-	const struct gt_ptx_plan plan = { 1, which, 1 };
+	const struct gt_ptx_plan plan = { .kernel_id = 1, .probes = which, .probe_count = 1 };
 	struct gt_ptx *ptx = parse(unreadable[_i]);
 	struct gt_ptx_error error;
 	size_t length;
@@ -465,7 +465,10 @@ START_TEST(a_kernel_without_probes_switches_them_off)
 		".visible .entry probed() { call f; ret; }\n"
 		".visible .entry bare(.param .u32 n) { call f; ret; }\n";
 	static const unsigned which[] = { 0 };
-	const struct gt_ptx_plan plans[] = { { 5, which, 1 }, { 6, which, 0 } };
+	const struct gt_ptx_plan plans[] = {
+		{ .kernel_id = 5, .probes = which, .probe_count = 1 },
+		{ .kernel_id = 6, .probes = which, .probe_count = 0 },
+	};
 	struct gt_probe probe = probe_at(GT_POINT_STORE);
 	char *out = weave_with(text, &probe, 1, plans, 0, NULL);
 
@@ -482,7 +485,10 @@ START_TEST(links_keep_kernels_apart)
 		".func f() { .reg .b64 %rd1; st.global.u32 [%rd1], 1; ret; }\n"
 		".visible .entry one() { call f; ret; }\n.visible .entry two() { call f; ret; }\n";
 	static const unsigned first[] = { 0 }, second[] = { 1 };
-	const struct gt_ptx_plan plans[] = { { 5, first, 1 }, { 6, second, 1 } };
+	const struct gt_ptx_plan plans[] = {
+		{ .kernel_id = 5, .probes = first, .probe_count = 1 },
+		{ .kernel_id = 6, .probes = second, .probe_count = 1 },
+	};
 	struct gt_probe probes[2] = { probe_at(GT_POINT_STORE), probe_at(GT_POINT_STORE) };
 	struct gt_ptx_error error;
 	char *out;
@@ -532,7 +538,7 @@ static char *weave_probe(const char *probe_text, uint32_t point, const char *ker
 {
 	struct gt_probe probe = probe_at(point);
 	static const unsigned which[] = { 0 };
-	const struct gt_ptx_plan plan = { 9, which, 1 };
+	const struct gt_ptx_plan plan = { .kernel_id = 9, .probes = which, .probe_count = 1 };
 	struct gt_ptx_error error = { .text = "" };
 	struct gt_ptx *ptx = parse(kernel);
 	size_t length;
@@ -632,7 +638,7 @@ START_TEST(parameter_limit)
 	};
 	struct gt_probe probe = probe_at(GT_POINT_ENTRY);
 	static const unsigned which[] = { 0 };
-	const struct gt_ptx_plan plan = { 1, which, 1 };
+	const struct gt_ptx_plan plan = { .kernel_id = 1, .probes = which, .probe_count = 1 };
 	struct gt_ptx_error error;
 	char text[256];
 	unsigned i;
@@ -647,7 +653,7 @@ END_TEST
 START_TEST(malformed_probes)
 {
 	static const unsigned which[] = { 0 }, beyond[] = { 1 };
-	struct gt_ptx_plan plan = { 1, which, 1 };
+	struct gt_ptx_plan plan = { .kernel_id = 1, .probes = which, .probe_count = 1 };
 	struct gt_probe good = probe_at(GT_POINT_ENTRY), bad;
 	struct gt_ptx_error error;
 
@@ -671,7 +677,7 @@ END_TEST
 
 START_TEST(no_plan_changes_nothing)
 {
-	const struct gt_ptx_plan plan = { 1, NULL, 0 };
+	const struct gt_ptx_plan plan = { .kernel_id = 1, .probes = NULL, .probe_count = 0 };
 	struct gt_probe probe = probe_at(GT_POINT_ENTRY);
 	char *out = weave_with(KERNEL("@%p ret; /* */ ret;"), &probe, 1, &plan, 0, NULL);
 
@@ -697,6 +703,38 @@ END_TEST
 #define LOOP(test, array) \
 	tcase_add_loop_test(tcase, test, 0, (int)(sizeof(array) / sizeof((array)[0])))
 
+/* The kernel stays as it is, byte for byte; its copy has another name and all the rest. */
+START_TEST(copies)
+{
+	static const char kernel[] = ".visible .entry k(.param .u32 a)\n.maxntid 64\n{ .reg .u32 %r; ld.param.u32 %r, [a]; L: ret; }";
+	static const char header[] = ".version 8.0\n.target sm_75\n.address_size 64\n";
+	struct gt_probe probe = probe_at(GT_POINT_ENTRY);
+	static const unsigned which[] = { 0 };
+	struct gt_ptx_plan plan = { .kernel_id = 1, .probes = which, .probe_count = 1, .copy = "k2" };
+	struct gt_ptx_error error;
+	struct gt_ptx *ptx;
+	size_t length;
+	char text[512], *out, *copy;
+
+	snprintf(text, sizeof(text), "%s%s\n.global .u32 v;\n", header, kernel);
+	ptx = parse(text);
+	ck_assert_int_eq(gt_ptx_instrument(ptx, PROBE("probe"), &probe, 1, &plan, &out, &length, &error), 0);
+	ck_assert_ptr_nonnull(strstr(out, kernel));
+	copy = strstr(out, ".visible .entry k2(.param .u32 a,\n\t.param .align 8 .b8 __gt_launch[24]\n)\n.maxntid 64\n{");
+	ck_assert_ptr_nonnull(copy);
+	ck_assert_uint_eq(count_of(out, "ld.param.u32 %r, [a];"), 2);
+	ck_assert_uint_eq(count_of(out, ".global .u32 v;"), 1);
+	ck_assert(strstr(out, "call") > copy);
+	free(out);
+	/* The whole is PTX again, with two kernels. */
+	plan.probe_count = 0;
+	ck_assert_int_eq(gt_ptx_instrument(ptx, PROBE("probe"), &probe, 1, &plan, &out, &length, &error), 0);
+	ck_assert_ptr_null(strstr(out, "k2"));
+	free(out);
+	gt_ptx_free(ptx);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("weave");
@@ -704,6 +742,7 @@ int main(void)
 	LOOP(where, places);
 	LOOP(what_loads_are_told, accesses);
 	LOOP(unreadable_operands, unreadable);
+	tcase_add_test(tcase, copies);
 	tcase_add_test(tcase, whole_output);
 	tcase_add_test(tcase, predicates_guard);
 	LOOP(granularity, elections);

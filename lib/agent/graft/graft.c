@@ -7,6 +7,7 @@
 
 #include "lib/agent/graft/edit.h"
 #include "lib/agent/graft/why.h"
+#include "lib/agent/registers.h"
 
 #define HIDDEN_BYTES ((uint32_t)sizeof(struct gt_launch_param))
 /* Bytes of parameters that a kernel may have, and since CUDA 12.1. */
@@ -18,12 +19,6 @@
 /* Compute capabilities on which grafted kernels have been seen to run right, or whose code is of the same make. */
 #define ARCH_FIRST 75u
 #define ARCH_LAST 90u
-
-#define REGISTERS_MAX 255u
-/* Of a multiprocessor: four parts of so many registers, which give them out by 8 for each thread of a warp. */
-#define PART_REGISTERS 16384u
-#define PARTS 4u
-#define WARPS_MAX 32u		/* of a block */
 
 struct graft {
 	struct gt_elf elf;
@@ -113,15 +108,6 @@ static void raise_limit(struct graft *g, uint32_t at, uint8_t attribute, unsigne
 
 /* ---- limits ---- */
 
-/* Warps of the largest block that can be launched with so many registers for each thread. */
-static unsigned warps_for(unsigned registers)
-{
-	unsigned each = (registers + 7) / 8 * 8 * 32;
-	unsigned warps = each ? PART_REGISTERS / each * PARTS : WARPS_MAX;
-
-	return warps < WARPS_MAX ? warps : WARPS_MAX;
-}
-
 static unsigned more(unsigned a, unsigned b)
 {
 	return a > b ? a : b;
@@ -135,7 +121,7 @@ static bool choose_registers(const struct gt_graft_plan *plan, const struct gt_p
 	unsigned registers = more(own, more(entry, exit));
 	unsigned warps = (properties->max_threads + 31) / 32;
 
-	if (!own || own > REGISTERS_MAX)
+	if (!own || own > GT_REGISTERS_MAX)
 		return refuse(result, GT_REASON_IMAGE, "this kernel does not say how many registers it takes");
 	if (scan->fewest_registers && (registers > own || exit > scan->fewest_registers)) {
 		result->reason = GT_REASON_LIMITS;
@@ -143,9 +129,9 @@ static bool choose_registers(const struct gt_graft_plan *plan, const struct gt_p
 			      scan->fewest_registers, more(entry, exit));
 		return false;
 	}
-	if (!warps || warps > warps_for(own))
-		warps = warps_for(own);
-	if (registers > own && warps_for(registers) < warps) {
+	if (!warps || warps > gt_warps_for(own))
+		warps = gt_warps_for(own);
+	if (registers > own && gt_warps_for(registers) < warps) {
 		result->reason = GT_REASON_LIMITS;
 		gt_graft_fail(result->why, "a block of %u threads could not be launched with the %u registers that the probes need",
 			      32 * warps, registers);

@@ -148,7 +148,7 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 		       char why[GT_GRAFT_WHY])
 {
 	enum gt_exit_form form = point != GT_POINT_EXIT ? GT_EXIT_NONE : alone ? GT_EXIT_ALONE : GT_EXIT_TOGETHER;
-	struct gt_ptx_plan plan = { KERNEL_ID, which, count };
+	struct gt_ptx_plan plan = { .kernel_id = KERNEL_ID, .probes = which, .probe_count = count };
 	struct gt_ptx_error error = { 0 };
 	bool params = wants_params(probes, which, count);
 	const char *empty = params ? empty_kernel_params : empty_kernel;

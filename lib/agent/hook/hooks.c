@@ -34,7 +34,7 @@ static int install(const struct gt_hook *hooks, bool busy)
 
 /* Launches first: from the first probed kernel on, they must be right. */
 static const struct gt_hook *const lists[] = {
-	gt_launch_hooks, gt_graph_hooks, gt_exec_hooks, gt_context_hooks, gt_load_hooks,
+	gt_launch_hooks, gt_graph_hooks, gt_exec_hooks, gt_context_hooks, gt_function_hooks, gt_load_hooks,
 };
 #define LISTS (sizeof(lists) / sizeof(lists[0]))
 

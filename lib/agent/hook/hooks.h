@@ -13,7 +13,7 @@ struct gt_hook {
 };
 
 /* Lists that end with a NULL name. */
-extern const struct gt_hook gt_load_hooks[], gt_launch_hooks[], gt_graph_hooks[], gt_exec_hooks[], gt_context_hooks[];
+extern const struct gt_hook gt_load_hooks[], gt_function_hooks[], gt_launch_hooks[], gt_graph_hooks[], gt_exec_hooks[], gt_context_hooks[];
 
 /*
  * Install all hooks that this driver has functions for, or put those removed back.

@@ -205,19 +205,46 @@ static int weave_function(struct weave *w)
 	return 0;
 }
 
+/* The kernel at hand with these probes, from where the text is written up to. */
+static int weave_kernel_with(struct weave *w, const unsigned *probes, unsigned count)
+{
+	w->which = probes;
+	w->which_count = count;
+	if (count)
+		weave_params(w);
+	weave_entry(w);
+	return count ? weave_function(w) : 0;
+}
+
+/* First as it is, then anew by its other name. */
+static int weave_copy(struct weave *w, const struct gt_ptx_plan *plan)
+{
+	const struct ptx_range *name = &w->function->name;
+	int r = weave_kernel_with(w, NULL, 0);
+
+	if (r < 0)
+		return r;
+	copy_to(w, w->function->end + 1);
+	gt_text_puts(&w->out, "\n");
+	w->copied = w->function->start;
+	copy_to(w, name->at);
+	gt_text_puts(&w->out, plan->copy);
+	w->copied += name->length;
+	r = weave_kernel_with(w, plan->probes, plan->probe_count);
+	copy_to(w, w->function->end + 1);
+	return r;
+}
+
 static int weave_kernel(struct weave *w)
 {
 	const struct gt_ptx_plan *plan = &w->plans[w->function->kernel];
 
 	w->fault = (int)w->function->kernel;
-	w->which = plan->probes;
-	w->which_count = plan->probe_count;
 	w->site.kernel = &w->ptx->kernels[w->function->kernel];
 	w->site.kernel_id = plan->kernel_id;
-	if (plan->probe_count)
-		weave_params(w);
-	weave_entry(w);
-	return plan->probe_count ? weave_function(w) : 0;
+	if (plan->probe_count && plan->copy)
+		return weave_copy(w, plan);
+	return weave_kernel_with(w, plan->probes, plan->probe_count);
 }
 
 /* A kernel's earlier prototype must have the same parameters. */
@@ -228,7 +255,8 @@ static void weave_prototype(struct weave *w)
 	uint32_t k;
 
 	for (k = 0; k < ptx->kernel_count; k++)
-		if (w->plans[k].probe_count && strlen(ptx->kernels[k].name) == function->name.length &&
+		if (w->plans[k].probe_count && !w->plans[k].copy &&
+		    strlen(ptx->kernels[k].name) == function->name.length &&
 		    !memcmp(ptx->kernels[k].name, ptx->text + function->name.at, function->name.length))
 			weave_params(w);
 }

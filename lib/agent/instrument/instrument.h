@@ -65,6 +65,11 @@ struct gt_ptx_plan {
 	/* Indices into the probes, in attach order; an empty plan leaves the kernel as it is, without the hidden parameter. */
 	const unsigned *probes;
 	unsigned probe_count;
+	/*
+	 * Not NULL: the kernel stays as it is, and a copy of it with this name, which nothing in the
+	 * module has yet, gets the hidden parameter and the probes.
+	 */
+	const char *copy;
 };
 
 /*

@@ -10,14 +10,17 @@
 #define MAKE(exec, graph, flags, CALL) \
 	int saved = errno; \
 	struct gt_exec *made = NULL; \
+	bool own = gt_enter(); \
 	CUresult result; \
 	\
-	if (gt_enter() && gt_execs_matter() && exec) \
+	if (own && gt_execs_matter() && exec) \
 		made = gt_exec_prepare(graph); \
 	if ((flags) & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) \
 		gt_exec_runs_unseen(made); \
 	errno = saved; \
 	result = CALL; \
+	if (result && own && gt_graph_revert(graph)) \
+		result = CALL; \
 	saved = errno; \
 	gt_exec_made(made, result ? NULL : *exec); \
 	gt_leave(); \

@@ -135,35 +135,44 @@ void gt_conditional_made(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PARAMS *p
 	pthread_mutex_unlock(&lock);
 }
 
-static void place_graph(struct gt_exec *exec, CUgraph graph, const void *user);
-
-/* Graphs within a node of a graph. */
-static void place_inner(struct gt_exec *exec, CUgraphNode node, CUgraphNodeType type, const void *user)
+/* The graphs within a node of this type, one after the other from NULL; NULL: no more. */
+static CUgraph next_inner(CUgraphNode node, CUgraphNodeType type, CUgraph before)
 {
 	CUgraph *bodies, child;
 
-	if (type == CU_GRAPH_NODE_TYPE_GRAPH && !gt_cu.cuGraphChildGraphNodeGetGraph(node, &child))
-		place_graph(exec, child, user);
-	if (type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
-		return;
-	for (bodies = gt_table_get(&bodies_by_node, node); bodies && *bodies; bodies++)
-		place_graph(exec, *bodies, user);
+	if (type == CU_GRAPH_NODE_TYPE_GRAPH)
+		return before || gt_cu.cuGraphChildGraphNodeGetGraph(node, &child) ? NULL : child;
+	bodies = type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? gt_table_get(&bodies_by_node, node) : NULL;
+	if (!bodies || !before)
+		return bodies ? *bodies : NULL;
+	while (*bodies && *bodies != before)
+		bodies++;
+	return *bodies ? bodies[1] : NULL;
 }
+
+static CUgraphNodeType type_of(CUgraphNode node)
+{
+	CUgraphNodeType type;
+
+	return gt_cu.cuGraphNodeGetType(node, &type) ? CU_GRAPH_NODE_TYPE_EMPTY : type;
+}
+
+static void place_graph(struct gt_exec *exec, CUgraph graph, const void *user);
 
 static void place_chain(struct gt_exec *exec, const struct gt_chains *chains, size_t first, const void *user)
 {
 	const struct gt_chain_node *link = &chains->nodes[first];
 	struct gt_context *context = NULL;
+	CUgraph inner = NULL;
 	CUgraphNodeType type;
 	struct gt_node node;
 	uint32_t slot = 0;
 
 	for (;; link = &chains->nodes[link->next]) {
-		if (gt_cu.cuGraphNodeGetType(link->node, &type))
-			type = CU_GRAPH_NODE_TYPE_EMPTY;
-		if (type != CU_GRAPH_NODE_TYPE_KERNEL) {
-			place_inner(exec, link->node, type, user);
-		} else if (gt_node_read(link->node, &node)) {
+		type = type_of(link->node);
+		while ((inner = next_inner(link->node, type, inner)))
+			place_graph(exec, inner, user);
+		if (type == CU_GRAPH_NODE_TYPE_KERNEL && gt_node_read(link->node, &node)) {
 			if (node.context != context)
 				slot = draw(exec, node.context, user);
 			context = node.context;
@@ -186,6 +195,36 @@ static void place_graph(struct gt_exec *exec, CUgraph graph, const void *user)
 			place_chain(exec, &chains, i, user);
 	}
 	gt_chains_free(&chains);
+}
+
+static bool revert_graph(CUgraph graph)
+{
+	struct gt_chains chains;
+	bool reverted = false;
+
+	if (!gt_chains_read(graph, &chains))
+		return false;
+	for (size_t i = 0; i < chains.count; i++) {
+		CUgraphNode node = chains.nodes[i].node;
+		CUgraphNodeType type = type_of(node);
+		CUgraph inner = NULL;
+
+		while ((inner = next_inner(node, type, inner)))
+			reverted |= revert_graph(inner);
+		reverted |= type == CU_GRAPH_NODE_TYPE_KERNEL && gt_node_revert(node);
+	}
+	gt_chains_free(&chains);
+	return reverted;
+}
+
+bool gt_graph_revert(CUgraph graph)
+{
+	bool reverted;
+
+	pthread_mutex_lock(&lock);
+	reverted = revert_graph(graph);
+	pthread_mutex_unlock(&lock);
+	return reverted;
 }
 
 /* ---- lives of executables ---- */

@@ -32,6 +32,12 @@ void gt_exec_renew(CUgraphExec handle, CUgraphNode node, CUgraph graph);
 /* The slot for new parameters of one kernel node; 0: none. */
 uint32_t gt_exec_slot(CUgraphExec handle, CUgraphNode node, struct gt_context *context);
 
+/*
+ * The driver would not make one of the graph: let the program's own kernels run in it,
+ * where copies of them were to.  False: there are none.
+ */
+bool gt_graph_revert(CUgraph graph);
+
 /* It can be launched by kernels as well. */
 void gt_exec_runs_unseen(struct gt_exec *exec);
 

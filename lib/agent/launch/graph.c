@@ -10,16 +10,26 @@
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/launch/exec.h"
 #include "lib/agent/launch/launch.h"
+#include "lib/agent/launch/node.h"
 
-/* The function of a node: one of two fields is set in the newer forms. */
-static const void *node_function(const CUDA_KERNEL_NODE_PARAMS_v2 *p)
+/* What the driver gets in place of what the program named and passed; kern: NULL in structs that have no such field. */
+static void put_node(CUfunction *func, CUkernel *kern, const struct gt_launch *launch)
 {
-	return p->func ? (const void *)p->func : (const void *)p->kern;
+	if (launch->function == launch->given_function)
+		return;
+	/* Of two handles the one that we do not know would name the other kernel. */
+	if (kern && *func != launch->given_function) {
+		*func = NULL;
+		*kern = (CUkernel)launch->function;
+	} else {
+		*func = (CUfunction)launch->function;
+		if (kern)
+			*kern = NULL;
+	}
 }
 
 static void begin_node(struct gt_launch *launch, const void *function, const void *node_params)
 {
-	/* Both versions begin alike. */
 	const CUDA_KERNEL_NODE_PARAMS_v1 *p = node_params;
 
 	gt_launch_begin(launch, function,
@@ -40,10 +50,11 @@ static void begin_exec_node(struct gt_launch *launch, const void *function, cons
 
 /*
  * Each hook is the same: when the parameters are for a kernel, call the driver
- * with a copy that has the hidden one.  TYPE is the parameter struct, BEGIN notes
- * what is set, CALL is the driver's function with `use` in place of the program's struct.
+ * with a copy that has the hidden one.  TYPE is the parameter struct, KERN where its copy
+ * names a CUkernel, BEGIN notes what is set, CALL is the driver's function with `use` in
+ * place of the program's struct.
  */
-#define WITH_HIDDEN(TYPE, given, BEGIN, CALL) \
+#define WITH_HIDDEN(TYPE, given, KERN, BEGIN, CALL) \
 	int saved = errno; \
 	struct gt_launch l; \
 	const TYPE *use = given; \
@@ -57,12 +68,15 @@ static void begin_exec_node(struct gt_launch *launch, const void *function, cons
 	} \
 	BEGIN; \
 	gt_launch_extend(&l, GT_LAUNCH_ROOM(l.kernel)); \
-	copy = *given; \
-	copy.kernelParams = l.params; \
-	copy.extra = l.extra; \
 	use = &copy; \
 	errno = saved; \
-	result = CALL; \
+	do { \
+		copy = *given; \
+		copy.kernelParams = l.params; \
+		copy.extra = l.extra; \
+		put_node(&copy.func, KERN, &l); \
+		result = CALL; \
+	} while (gt_launch_again(&l, result)); \
 	saved = errno; \
 	gt_launch_end(&l, result); \
 	gt_leave(); \
@@ -72,7 +86,7 @@ static void begin_exec_node(struct gt_launch *launch, const void *function, cons
 static CUresult hook_cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps,
 					  size_t count, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
-	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v1, p, begin_node(&l, p->func, p),
+	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v1, p, NULL, begin_node(&l, p->func, p),
 		    gt_cu.cuGraphAddKernelNode(node, graph, deps, count, use));
 }
 
@@ -80,42 +94,42 @@ static CUresult hook_cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph,
 					     const CUgraphNode *deps, size_t count,
 					     const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v2, p, begin_node(&l, node_function(p), p),
+	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v2, p, &copy.kern, begin_node(&l, gt_node_function(p), p),
 		    gt_cu.cuGraphAddKernelNode_v2(node, graph, deps, count, use));
 }
 
 static CUresult hook_cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
-	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v1, p, begin_node(&l, p->func, p),
+	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v1, p, NULL, begin_node(&l, p->func, p),
 		    gt_cu.cuGraphKernelNodeSetParams(node, use));
 }
 
 static CUresult hook_cuGraphKernelNodeSetParams_v2(CUgraphNode node,
 						   const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v2, p, begin_node(&l, node_function(p), p),
+	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v2, p, &copy.kern, begin_node(&l, gt_node_function(p), p),
 		    gt_cu.cuGraphKernelNodeSetParams_v2(node, use));
 }
 
 static CUresult hook_cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
 						    const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
-	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v1, p, begin_exec_node(&l, p->func, p, exec, node),
+	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v1, p, NULL, begin_exec_node(&l, p->func, p, exec, node),
 		    gt_cu.cuGraphExecKernelNodeSetParams(exec, node, use));
 }
 
 static CUresult hook_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 						       const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v2, p, begin_exec_node(&l, node_function(p), p, exec, node),
+	WITH_HIDDEN(CUDA_KERNEL_NODE_PARAMS_v2, p, &copy.kern, begin_exec_node(&l, gt_node_function(p), p, exec, node),
 		    gt_cu.cuGraphExecKernelNodeSetParams_v2(exec, node, use));
 }
 
 /* The generic forms take a struct for any kind of node and may write results into it. */
 #define WITH_HIDDEN_GENERIC(given, BEGIN, CALL) \
 	int saved = errno; \
+	CUDA_KERNEL_NODE_PARAMS_v2 own; \
 	struct gt_launch l; \
-	void **params, **extra; \
 	CUresult result; \
 	\
 	if (!gt_enter() || !given || given->type != CU_GRAPH_NODE_TYPE_KERNEL) { \
@@ -125,15 +139,17 @@ static CUresult hook_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraph
 	} \
 	BEGIN; \
 	gt_launch_extend(&l, GT_LAUNCH_ROOM(l.kernel)); \
-	params = given->kernel.kernelParams; \
-	extra = given->kernel.extra; \
-	given->kernel.kernelParams = l.params; \
-	given->kernel.extra = l.extra; \
+	own = given->kernel; \
 	errno = saved; \
-	result = CALL; \
+	do { \
+		given->kernel = own; \
+		given->kernel.kernelParams = l.params; \
+		given->kernel.extra = l.extra; \
+		put_node(&given->kernel.func, &given->kernel.kern, &l); \
+		result = CALL; \
+	} while (gt_launch_again(&l, result)); \
 	saved = errno; \
-	given->kernel.kernelParams = params; \
-	given->kernel.extra = extra; \
+	given->kernel = own; \
 	gt_launch_end(&l, result); \
 	gt_leave(); \
 	errno = saved; \
@@ -142,14 +158,14 @@ static CUresult hook_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraph
 static CUresult add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t count,
 			 CUgraphNodeParams *p)
 {
-	WITH_HIDDEN_GENERIC(p, begin_node(&l, node_function(&p->kernel), &p->kernel),
+	WITH_HIDDEN_GENERIC(p, begin_node(&l, gt_node_function(&p->kernel), &p->kernel),
 			    gt_cu.cuGraphAddNode(node, graph, deps, count, p));
 }
 
 static CUresult add_node_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps,
 			    const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *p)
 {
-	WITH_HIDDEN_GENERIC(p, begin_node(&l, node_function(&p->kernel), &p->kernel),
+	WITH_HIDDEN_GENERIC(p, begin_node(&l, gt_node_function(&p->kernel), &p->kernel),
 			    gt_cu.cuGraphAddNode_v2(node, graph, deps, edges, count, p));
 }
 
@@ -177,7 +193,7 @@ static CUresult hook_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const C
 
 static CUresult hook_cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *p)
 {
-	WITH_HIDDEN_GENERIC(p, begin_node(&l, node_function(&p->kernel), &p->kernel),
+	WITH_HIDDEN_GENERIC(p, begin_node(&l, gt_node_function(&p->kernel), &p->kernel),
 			    gt_cu.cuGraphNodeSetParams(node, p));
 }
 
@@ -193,7 +209,7 @@ static CUresult hook_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node
 {
 	if (p && p->type == CU_GRAPH_NODE_TYPE_GRAPH)
 		renew_child(exec, node, p->graph.graph);
-	WITH_HIDDEN_GENERIC(p, begin_exec_node(&l, node_function(&p->kernel), &p->kernel, exec, node),
+	WITH_HIDDEN_GENERIC(p, begin_exec_node(&l, gt_node_function(&p->kernel), &p->kernel, exec, node),
 			    gt_cu.cuGraphExecNodeSetParams(exec, node, p));
 }
 
@@ -208,6 +224,29 @@ static CUresult hook_cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgrap
 	return result;
 }
 
+/* The program sees its own kernel, whichever runs. */
+static CUresult hook_cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *p)
+{
+	bool own = gt_enter();
+	CUresult result = gt_cu.cuGraphKernelNodeGetParams(node, p);
+
+	if (own && !result && gt_function_original(p->func))
+		p->func = gt_function_original(p->func);
+	gt_leave();
+	return result;
+}
+
+static CUresult hook_cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 *p)
+{
+	bool own = gt_enter();
+	CUresult result = gt_cu.cuGraphKernelNodeGetParams_v2(node, p);
+
+	if (own && !result)
+		gt_node_show(p);
+	gt_leave();
+	return result;
+}
+
 const struct gt_hook gt_graph_hooks[] = {
 	GT_HOOK(cuGraphAddKernelNode, true),
 	GT_HOOK(cuGraphAddKernelNode_v2, true),
@@ -215,6 +254,8 @@ const struct gt_hook gt_graph_hooks[] = {
 	GT_HOOK(cuGraphKernelNodeSetParams_v2, true),
 	GT_HOOK(cuGraphExecKernelNodeSetParams, true),
 	GT_HOOK(cuGraphExecKernelNodeSetParams_v2, true),
+	GT_HOOK(cuGraphKernelNodeGetParams, true),
+	GT_HOOK(cuGraphKernelNodeGetParams_v2, true),
 	GT_HOOK(cuGraphAddNode, true),
 	GT_HOOK(cuGraphAddNode_v2, true),
 	GT_HOOK(cuGraphNodeSetParams, true),

@@ -28,7 +28,9 @@ static CUresult launch(launch_fn *driver, bool per_thread, CUfunction f,
 	gt_launch_stream(&l, stream, per_thread);
 	gt_launch_extend(&l, GT_LAUNCH_ROOM(l.kernel));
 	errno = saved;
-	result = driver(f, gx, gy, gz, bx, by, bz, shared, stream, l.params, l.extra);
+	do
+		result = driver((CUfunction)l.function, gx, gy, gz, bx, by, bz, shared, stream, l.params, l.extra);
+	while (gt_launch_again(&l, result));
 	saved = errno;
 	gt_launch_end(&l, result);
 	gt_leave();
@@ -70,10 +72,13 @@ static CUresult launch_ex(CUresult (*driver)(const CUlaunchConfig *, CUfunction,
 			(unsigned int[]){ config->gridDimX, config->gridDimY, config->gridDimZ },
 			(unsigned int[]){ config->blockDimX, config->blockDimY, config->blockDimZ },
 			config->sharedMemBytes, params, extra);
+	l.config = config;
 	gt_launch_stream(&l, config->hStream, per_thread);
 	gt_launch_extend(&l, GT_LAUNCH_ROOM(l.kernel));
 	errno = saved;
-	result = driver(config, f, l.params, l.extra);
+	do
+		result = driver(config, (CUfunction)l.function, l.params, l.extra);
+	while (gt_launch_again(&l, result));
 	saved = errno;
 	gt_launch_end(&l, result);
 	gt_leave();
@@ -116,7 +121,9 @@ static CUresult launch_cooperative(cooperative_fn *driver, bool per_thread, CUfu
 	gt_launch_stream(&l, stream, per_thread);
 	gt_launch_extend(&l, GT_LAUNCH_ROOM(l.kernel));
 	errno = saved;
-	result = driver(f, gx, gy, gz, bx, by, bz, shared, stream, l.params);
+	do
+		result = driver((CUfunction)l.function, gx, gy, gz, bx, by, bz, shared, stream, l.params);
+	while (gt_launch_again(&l, result));
 	saved = errno;
 	gt_launch_end(&l, result);
 	gt_leave();

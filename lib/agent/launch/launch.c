@@ -8,6 +8,7 @@
 
 #include "lib/agent/agent.h"
 #include "lib/agent/context.h"
+#include "lib/agent/launch/fit.h"
 #include "lib/agent/table.h"
 
 static _Atomic uint64_t next_launch = 1;
@@ -39,9 +40,12 @@ void gt_launch_begin(struct gt_launch *launch, const void *function,
 	bool active = atomic_load_explicit(&gt_active, memory_order_relaxed);
 
 	memset(launch, 0, sizeof(*launch));
+	if (gt_function_original(function))
+		function = gt_function_original(function);
 	launch->kernel = gt_function_find(function);
-	launch->params = params;
-	launch->extra = extra;
+	launch->function = launch->given_function = function;
+	launch->params = launch->given_params = params;
+	launch->extra = launch->given_extra = extra;
 	if (!active)
 		return;		/* a probed kernel gets zeros: everything off */
 	if (!launch->kernel && function)
@@ -87,6 +91,37 @@ static void extend_buffer(struct gt_launch *launch, void *room)
 	launch->extra = launch->new_extra;
 }
 
+/* Links whose programs the kernel carries and that are switched on. */
+static uint64_t links_on(const struct gt_kernel *kernel)
+{
+	return __atomic_load_n(&gt_session.shm->switches, __ATOMIC_RELAXED) & kernel->told.links;
+}
+
+/*
+ * What runs: the program's kernel, or its copy with programs in it, when there is
+ * one, somebody wants it and it can take this launch's place.
+ */
+static void choose(struct gt_launch *launch)
+{
+	const struct gt_kernel *kernel = launch->kernel;
+	void *copy;
+
+	if (!kernel || !kernel->probed)
+		return;
+	if (!kernel->copy) {
+		launch->extended = true;
+		return;
+	}
+	if (!launch->record.enter || !launch->context || !gt_kernel_is_probed(kernel) ||
+	    (!links_on(kernel) && !(launch->record.flags & GT_LAUNCH_CAPTURED)))
+		return;
+	copy = gt_function_copy(launch->function);
+	if (!copy || !gt_launch_fits(launch, copy))
+		return;
+	launch->function = copy;
+	launch->extended = true;
+}
+
 /* The launch's id, and what its probes are told. */
 static void fill_hidden(struct gt_launch *launch)
 {
@@ -94,7 +129,7 @@ static void fill_hidden(struct gt_launch *launch)
 	uint64_t on;
 
 	launch->record.launch = id & GT_LAUNCH_ID_MASK;
-	if (!gt_kernel_is_probed(launch->kernel) || !launch->context)
+	if (!launch->extended || !gt_kernel_is_probed(launch->kernel) || !launch->context)
 		return;
 	on = __atomic_load_n(&gt_session.shm->switches, __ATOMIC_RELAXED);
 	if (launch->record.flags & GT_LAUNCH_CAPTURED)
@@ -109,20 +144,15 @@ static void fill_hidden(struct gt_launch *launch)
 	launch->hidden.host = launch->context->host;
 }
 
-void gt_launch_extend(struct gt_launch *launch, void *room)
+void gt_launch_append(struct gt_launch *launch, void *room)
 {
 	void **list = room;
-	uint32_t count;
+	uint32_t count = launch->kernel->param_count;
 
-	if (launch->record.enter)
-		fill_hidden(launch);
-	if (!launch->kernel || !launch->kernel->probed)
-		return;
 	if (launch->extra && !launch->params) {
 		extend_buffer(launch, room);
 		return;
 	}
-	count = launch->kernel->param_count;
 	if (!launch->params && count)
 		return;		/* the program's mistake, the driver's to report */
 	for (uint32_t i = 0; i < count; i++)
@@ -131,14 +161,48 @@ void gt_launch_extend(struct gt_launch *launch, void *room)
 	launch->params = list;
 }
 
+void gt_launch_extend(struct gt_launch *launch, void *room)
+{
+	choose(launch);
+	if (launch->record.enter)
+		fill_hidden(launch);
+	if (launch->extended)
+		gt_launch_append(launch, room);
+}
+
+/* It did not run with probes. */
+static void take_back(struct gt_launch *launch)
+{
+	if (launch->context && !(launch->record.flags & GT_LAUNCH_CAPTURED))
+		gt_context_return_slot(launch->context, launch->record.launch);
+	launch->record.flags &= ~GT_LAUNCH_PROBED;
+}
+
+bool gt_launch_again(struct gt_launch *launch, CUresult result)
+{
+	if (!result || launch->function == launch->given_function || !launch->extended)
+		return false;
+	take_back(launch);
+	launch->record.launch = GT_LAUNCH_OF(launch->record.launch);
+	launch->function = launch->given_function;
+	launch->params = launch->given_params;
+	launch->extra = launch->given_extra;
+	launch->extended = false;
+	launch->refused = result;
+	return true;
+}
+
 void gt_launch_end(struct gt_launch *launch, CUresult result)
 {
 	if (!launch->record.enter)
 		return;
 	launch->record.leave = gt_now();
 	launch->record.result = (int32_t)result;
-	if (result && launch->context && !(launch->record.flags & GT_LAUNCH_CAPTURED))
-		gt_context_return_slot(launch->context, launch->record.launch);
+	if (result)
+		take_back(launch);
+	else if (launch->refused)
+		gt_launch_misses(launch->kernel, "the driver would not launch the kernel with programs in it (CUresult %d)",
+				 (int)launch->refused);
 	gt_emit(GT_REC_LAUNCH, &launch->record, sizeof(launch->record));
 }
 

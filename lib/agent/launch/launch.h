@@ -14,13 +14,20 @@
 
 /* One launch on its way to the driver. */
 struct gt_launch {
-	const struct gt_kernel *kernel;	/* NULL: a kernel we know nothing of */
+	struct gt_kernel *kernel;	/* NULL: a kernel we know nothing of */
+	bool extended;			/* what runs takes the hidden parameter */
 	struct gt_context *context;	/* NULL: none that probes could work in */
 	struct gt_launch_param hidden;
 	uint32_t node_slot;	/* for a node of an executable graph; those of patterns have none */
 	struct gt_rec_launch record;
 	/* What to hand to the driver; the program's own unless the kernel is probed. */
+	const void *function;
 	void **params, **extra;
+	/* What the program handed over. */
+	const void *given_function;
+	void **given_params, **given_extra;
+	const CUlaunchConfig *config;	/* NULL: launched without one */
+	CUresult refused;		/* by the driver: the kernel with probes */
 	/* For a program that passes its parameters as one buffer. */
 	size_t buffer_size;
 	void *new_extra[5];
@@ -46,7 +53,16 @@ void gt_launch_captured(struct gt_launch *launch);
  */
 void gt_launch_extend(struct gt_launch *launch, void *room);
 
-/* The driver has returned: tell the controller. */
+/* Only the parameters with launch->hidden at their end, in `room`. */
+void gt_launch_append(struct gt_launch *launch, void *room);
+
+/*
+ * The driver has returned.  True: it would not have the kernel with probes, and
+ * the program's own is to be tried.
+ */
+bool gt_launch_again(struct gt_launch *launch, CUresult result);
+
+/* Now tell the controller. */
 void gt_launch_end(struct gt_launch *launch, CUresult result);
 
 #endif

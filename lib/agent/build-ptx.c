@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The attached programs in PTX: which kernels get which, and what became of it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/build-parts.h"
+#include "lib/agent/compile.h"
+#include "lib/agent/instrument/instrument.h"
+#include "lib/agent/registers.h"
+
+/* What the program calls a kernel plus this is what the copy with probes is called. */
+#define COPY_SUFFIX "__gputrace"
+
+struct ptx_kernel {
+	bool wanted;			/* some program is meant for it */
+	uint32_t links;			/* of these programs, as a bit mask */
+	char *copy;
+	unsigned indices[GT_PROBES_MAX];
+	enum gt_reason reason;		/* why it stays without them */
+	char why[512];
+	struct gt_cubin_kernel code, copy_code;	/* as compiled; no name: not known */
+};
+
+struct ptx_build {
+	struct gt_ptx *ptx;
+	struct gt_ptx_plan *plans;
+	struct ptx_kernel *kernels;
+	unsigned count, wanted;
+	unsigned planned;		/* of those wanted, not refused */
+	struct gt_compiled compiled;
+};
+
+/* ---- plans ---- */
+
+static bool plan_kernel(struct ptx_build *build, unsigned k)
+{
+	const char *name = gt_ptx_kernel(build->ptx, k)->name;
+	struct ptx_kernel *kernel = &build->kernels[k];
+	struct gt_ptx_plan *plan = &build->plans[k];
+
+	plan->probes = kernel->indices;
+	plan->kernel_id = gt_next_kernel_id() + k;	/* as gt_module_add_kernel() will number them */
+	for (unsigned i = 0; i < gt_session.probe_count; i++) {
+		if (!gt_kernel_matches(gt_session.probes[i].kernel, name))
+			continue;
+		kernel->indices[plan->probe_count++] = i;
+		kernel->links |= 1u << gt_session.probes[i].link;
+	}
+	kernel->wanted = plan->probe_count;
+	build->wanted += kernel->wanted;
+	if (!kernel->wanted)
+		return true;
+	kernel->copy = malloc(strlen(name) + sizeof(COPY_SUFFIX));
+	if (!kernel->copy)
+		return false;
+	strcpy(stpcpy(kernel->copy, name), COPY_SUFFIX);
+	plan->copy = kernel->copy;
+	return true;
+}
+
+static bool make_plans(struct ptx_build *build)
+{
+	build->count = gt_ptx_kernel_count(build->ptx);
+	build->plans = calloc(build->count + 1, sizeof(*build->plans));
+	build->kernels = calloc(build->count + 1, sizeof(*build->kernels));
+	if (!build->plans || !build->kernels)
+		return false;
+	for (unsigned k = 0; k < build->count; k++) {
+		if (!plan_kernel(build, k))
+			return false;
+	}
+	build->planned = build->wanted;
+	return true;
+}
+
+static void build_done(struct ptx_build *build)
+{
+	for (unsigned k = 0; build->kernels && k < build->count; k++)
+		free(build->kernels[k].copy);
+	free(build->kernels);
+	free(build->plans);
+	free(build->compiled.code);
+	gt_ptx_free(build->ptx);
+}
+
+static void refuse(struct ptx_build *build, unsigned k, enum gt_reason reason, const char *why)
+{
+	struct ptx_kernel *kernel = &build->kernels[k];
+
+	if (!build->plans[k].probe_count)
+		return;
+	build->plans[k].probe_count = 0;
+	build->planned--;
+	kernel->reason = reason;
+	snprintf(kernel->why, sizeof(kernel->why), "%s", why);
+}
+
+static void refuse_all(struct ptx_build *build, enum gt_reason reason, const char *why)
+{
+	for (unsigned k = 0; k < build->count; k++)
+		refuse(build, k, reason, why);
+}
+
+/* ---- from text to code ---- */
+
+/* A kernel at fault is left out, so that the others get theirs.  NULL: none can. */
+static char *instrument(struct ptx_build *build)
+{
+	while (build->planned) {
+		struct gt_ptx_error error = { .kernel = -1 };
+		size_t length;
+		char *text;
+		int r = gt_ptx_instrument(build->ptx, gt_session.text, gt_session.probes, gt_session.probe_count,
+					  build->plans, &text, &length, &error);
+		enum gt_reason reason = r == -E2BIG ? GT_REASON_PARAMS : GT_REASON_PARSE;
+
+		if (!r)
+			return text;
+		if (!error.text[0])
+			refuse_all(build, GT_REASON_PARSE, "out of memory");
+		else if (error.kernel >= 0 && build->plans[error.kernel].probe_count)
+			refuse(build, (unsigned)error.kernel, reason, error.text);
+		else
+			refuse_all(build, reason, error.text);
+	}
+	return NULL;
+}
+
+static int take_code(void *data, const struct gt_cubin_kernel *code)
+{
+	struct ptx_build *build = data;
+
+	for (unsigned k = 0; k < build->count; k++) {
+		struct ptx_kernel *kernel = &build->kernels[k];
+
+		if (!strcmp(code->name, gt_ptx_kernel(build->ptx, k)->name))
+			kernel->code = *code;
+		else if (kernel->copy && !strcmp(code->name, kernel->copy))
+			kernel->copy_code = *code;
+		else
+			continue;
+		break;
+	}
+	return 0;
+}
+
+static void compile(struct ptx_build *build)
+{
+	char why[512], *text = instrument(build);
+	const char *ignored;
+
+	if (!text)
+		return;
+	if (!gt_compile(text, &build->compiled, why, sizeof(why)))
+		refuse_all(build, GT_REASON_COMPILE, why);
+	else
+		gt_cubin_kernels(build->compiled.code, build->compiled.size, take_code, build, &ignored);
+	free(text);
+}
+
+/* ---- the module ---- */
+
+static bool add_kernel(struct ptx_build *build, unsigned k, struct gt_module *module)
+{
+	const struct gt_ptx_kernel *info = gt_ptx_kernel(build->ptx, k);
+	struct gt_kernel *kernel = gt_module_add_kernel(module, info->name);
+	struct gt_report report = { .route = GT_ROUTE_PTX, .arch = gt_ptx_target(build->ptx) };
+	struct ptx_kernel *built = &build->kernels[k];
+
+	if (!kernel)
+		return false;
+	kernel->param_count = info->param_count;
+	kernel->hidden_offset = info->hidden_offset;
+	kernel->probed = build->plans[k].probe_count;
+	if (kernel->probed) {
+		kernel->copy = built->copy;
+		built->copy = NULL;
+		report.links = built->links;
+		report.code = built->copy_code.name ? &built->copy_code : NULL;
+	} else {
+		report.reason = built->wanted ? built->reason : GT_REASON_NOT_ASKED;
+		report.text = built->wanted ? built->why : "no attached program asks for it";
+		report.code = built->code.name ? &built->code : NULL;
+	}
+	if (kernel->probed && report.code)
+		kernel->max_threads = 32 * gt_warps_for(report.code->registers);
+	gt_report_kernel(kernel, &report);
+	return true;
+}
+
+static struct gt_module *finish(struct ptx_build *build, struct gt_source *source)
+{
+	struct gt_module *module = gt_module_new(source, build->count);
+
+	if (!module)
+		return NULL;
+	if (build->planned) {
+		module->replacement = build->compiled.code;
+		build->compiled.code = NULL;
+	}
+	for (unsigned k = 0; k < build->count; k++) {
+		if (!add_kernel(build, k, module))
+			break;
+	}
+	gt_module_sort(module);
+	return module;
+}
+
+struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete)
+{
+	const char *text = gt_source_ptx(source);
+	struct gt_ptx_error error = { 0 };
+	struct ptx_build build = { 0 };
+	struct gt_module *module = NULL;
+
+	if (!text || gt_ptx_parse(text, source->ptx_size, &build.ptx, &error)) {
+		if (complete)
+			return NULL;
+		gt_note(4, "PTX of %zu bytes left as it is: %s", source->ptx_size,
+			text ? error.text : source->damage);
+		return gt_module_new(source, 0);
+	}
+	if (make_plans(&build)) {
+		compile(&build);
+		if (!complete || build.planned == build.wanted)
+			module = finish(&build, source);
+	}
+	build_done(&build);
+	return module;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver's functions that name kernels, tell of them and set what they are launched with. */
+#include <stdlib.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/hook/hooks.h"
+#include "lib/agent/module.h"
+
+/*
+ * Run the driver's function; when it succeeds and the call is the program's own,
+ * learn from what it returned.
+ */
+#define LEARN(CALL, LESSON) \
+	bool own = gt_enter(); \
+	CUresult result = CALL; \
+	\
+	if (own && !result) \
+		LESSON; \
+	gt_leave(); \
+	return result
+
+static CUresult hook_cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+	LEARN(gt_cu.cuModuleGetFunction(function, module, name),
+	      gt_function_named(*function, module, name, GT_HANDLE_MODULE));
+}
+
+static CUresult hook_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+	LEARN(gt_cu.cuLibraryGetKernel(kernel, library, name),
+	      gt_function_named(*kernel, library, name, GT_HANDLE_LIBRARY));
+}
+
+static CUresult hook_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+	LEARN(gt_cu.cuKernelGetFunction(function, kernel), gt_function_alias(*function, kernel));
+}
+
+static CUresult hook_cuLibraryGetModule(CUmodule *module, CUlibrary library)
+{
+	LEARN(gt_cu.cuLibraryGetModule(module, library), gt_module_alias(*module, library));
+}
+
+/* ---- lists: our copies are not the program's ---- */
+
+static CUresult hook_cuModuleGetFunctionCount(unsigned int *count, CUmodule module)
+{
+	LEARN(gt_cu.cuModuleGetFunctionCount(count, module), *count -= gt_module_copies(module));
+}
+
+static CUresult hook_cuLibraryGetKernelCount(unsigned int *count, CUlibrary library)
+{
+	LEARN(gt_cu.cuLibraryGetKernelCount(count, library), *count -= gt_module_copies(library));
+}
+
+typedef CUresult name_fn(const char **name, void *function);
+
+/* Learn the program's own functions among all of them and move these to the front of its list. */
+static void sift(void **list, unsigned int room, void *const *all, unsigned int count, void *handle,
+		 name_fn *name_of, enum gt_handle kind)
+{
+	unsigned int kept = 0;
+	const char *name;
+
+	for (unsigned int i = 0; i < count && kept < room; i++) {
+		bool named = all[i] && name_of && !name_of(&name, all[i]);
+
+		if (named && gt_module_has_copy(handle, name))
+			continue;
+		list[kept++] = all[i];
+		if (named)
+			gt_function_named(all[i], handle, name, kind);
+	}
+}
+
+typedef CUresult list_fn(void **list, unsigned int room, void *handle);
+
+/* The driver gives out as many as are asked for, so ask for the copies as well. */
+static CUresult list_own(void **list, unsigned int room, void *handle, list_fn *driver, name_fn *name_of,
+			 enum gt_handle kind)
+{
+	unsigned int more = list && room ? room + gt_module_copies(handle) : room;
+	void **all = more > room ? calloc(more, sizeof(*all)) : list;
+	CUresult result = driver(all ? all : list, all ? more : room, handle);
+
+	if (!result && all)
+		sift(list, room, all, more, handle, name_of, kind);
+	if (all != list)
+		free(all);
+	return result;
+}
+
+static CUresult hook_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count, CUmodule module)
+{
+	CUresult result = gt_enter() ?
+		list_own((void **)functions, count, module, (list_fn *)gt_cu.cuModuleEnumerateFunctions,
+			 (name_fn *)gt_cu.cuFuncGetName, GT_HANDLE_MODULE) :
+		gt_cu.cuModuleEnumerateFunctions(functions, count, module);
+
+	gt_leave();
+	return result;
+}
+
+static CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int count, CUlibrary library)
+{
+	CUresult result = gt_enter() ?
+		list_own((void **)kernels, count, library, (list_fn *)gt_cu.cuLibraryEnumerateKernels,
+			 (name_fn *)gt_cu.cuKernelGetName, GT_HANDLE_LIBRARY) :
+		gt_cu.cuLibraryEnumerateKernels(kernels, count, library);
+
+	gt_leave();
+	return result;
+}
+
+/* ---- what is set for a kernel holds for its copy ---- */
+
+#define BOTH(handle, CALL, COPY_CALL) \
+	void *copy; \
+	bool own = gt_enter(); \
+	CUresult result = CALL; \
+	\
+	copy = own && !result ? gt_function_copy(handle) : NULL; \
+	if (copy) \
+		COPY_CALL; \
+	gt_leave(); \
+	return result
+
+static CUresult hook_cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
+{
+	BOTH(function, gt_cu.cuFuncSetAttribute(function, attribute, value),
+	     gt_cu.cuFuncSetAttribute(copy, attribute, value));
+}
+
+static CUresult hook_cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config)
+{
+	BOTH(function, gt_cu.cuFuncSetCacheConfig(function, config), gt_cu.cuFuncSetCacheConfig(copy, config));
+}
+
+static CUresult hook_cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config)
+{
+	BOTH(function, gt_cu.cuFuncSetSharedMemConfig(function, config),
+	     gt_cu.cuFuncSetSharedMemConfig(copy, config));
+}
+
+static CUresult hook_cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+					  CUdevice device)
+{
+	BOTH(kernel, gt_cu.cuKernelSetAttribute(attribute, value, kernel, device),
+	     gt_cu.cuKernelSetAttribute(attribute, value, copy, device));
+}
+
+static CUresult hook_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device)
+{
+	BOTH(kernel, gt_cu.cuKernelSetCacheConfig(kernel, config, device),
+	     gt_cu.cuKernelSetCacheConfig(copy, config, device));
+}
+
+/* ---- what a kernel's parameters are: the hidden one is not the program's ---- */
+
+static bool is_hidden(const void *function, size_t index)
+{
+	const struct gt_kernel *kernel = gt_function_find(function);
+
+	return kernel && kernel->probed && !kernel->copy && index >= kernel->param_count;
+}
+
+static CUresult hook_cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size)
+{
+	CUresult result = gt_enter() && is_hidden(function, index) ? CUDA_ERROR_INVALID_VALUE :
+			  gt_cu.cuFuncGetParamInfo(function, index, offset, size);
+
+	gt_leave();
+	return result;
+}
+
+static CUresult hook_cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size)
+{
+	CUresult result = gt_enter() && is_hidden(kernel, index) ? CUDA_ERROR_INVALID_VALUE :
+			  gt_cu.cuKernelGetParamInfo(kernel, index, offset, size);
+
+	gt_leave();
+	return result;
+}
+
+const struct gt_hook gt_function_hooks[] = {
+	GT_HOOK(cuFuncGetParamInfo, false),
+	GT_HOOK(cuKernelGetParamInfo, false),
+	GT_HOOK(cuFuncSetAttribute, false),
+	GT_HOOK(cuFuncSetCacheConfig, false),
+	GT_HOOK(cuFuncSetSharedMemConfig, false),
+	GT_HOOK(cuKernelSetAttribute, false),
+	GT_HOOK(cuKernelSetCacheConfig, false),
+	GT_HOOK(cuModuleGetFunctionCount, false),
+	GT_HOOK(cuLibraryGetKernelCount, false),
+	GT_HOOK(cuModuleGetFunction, true),
+	GT_HOOK(cuLibraryGetKernel, true),
+	GT_HOOK(cuKernelGetFunction, true),
+	GT_HOOK(cuLibraryGetModule, true),
+	GT_HOOK(cuModuleEnumerateFunctions, true),
+	GT_HOOK(cuLibraryEnumerateKernels, true),
+	{ 0 },
+};

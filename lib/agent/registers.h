@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How large a block can be with so many registers for each thread. */
+#ifndef GT_AGENT_REGISTERS_H
+#define GT_AGENT_REGISTERS_H
+
+#define GT_REGISTERS_MAX 255u	/* of a thread */
+
+/* A multiprocessor has four parts of 16,384 registers, which give them out by 8 for each thread of a warp. */
+static inline unsigned gt_warps_for(unsigned registers)
+{
+	unsigned each = (registers + 7) / 8 * 8 * 32;
+	unsigned warps = each ? 16384 / each * 4 : 32;
+
+	return warps < 32 ? warps : 32;
+}
+
+#endif
