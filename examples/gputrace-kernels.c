@@ -51,6 +51,8 @@ static void print_kernel(const struct gputrace_kernel *kernel)
 	       route_name(kernel), tool_printable(gputrace_kernel_get_display_name(kernel)));
 	if (reason)
 		printf("%57s no probe: %s\n", "", reason);
+	if (gputrace_kernel_get_plain_launches(kernel))
+		printf("%57s %" PRIu64 " launches without programs\n", "", gputrace_kernel_get_plain_launches(kernel));
 }
 
 /* How many there are. */

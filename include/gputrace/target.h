@@ -102,6 +102,13 @@ GPUTRACE_API uint32_t gputrace_kernel_get_shared_bytes(const struct gputrace_ker
 GPUTRACE_API int gputrace_kernel_name_matches(const char *name, const char *pattern);
 /* Successful launches seen by a reader of this target so far; a captured one counts once. */
 GPUTRACE_API uint64_t gputrace_kernel_get_launches(const struct gputrace_kernel *kernel);
+/*
+ * Of these, launches of a kernel with a route that ran without programs all the same:
+ * none was switched on, or the kernel with programs in it, which takes more registers,
+ * could not be launched in this way.  For the latter there is a note in the stream, once
+ * for each kernel.  Since 0.1.
+ */
+GPUTRACE_API uint64_t gputrace_kernel_get_plain_launches(const struct gputrace_kernel *kernel);
 
 GPUTRACE_END_DECLS
 

@@ -62,8 +62,11 @@ static void take_launch(struct gputrace_reader *reader, struct gt_process *proce
 	record.launch = GT_LAUNCH_OF(record.launch);
 	gt_launches_add(process->launches, &record);
 	kernel = gt_process_kernel(process, record.kernel);
-	if (kernel && !record.result)
+	if (kernel && !record.result) {
 		kernel->launches++;
+		kernel->plain_launches += kernel->route != GPUTRACE_ROUTE_NONE &&
+					  !(record.flags & GT_LAUNCH_PROBED);
+	}
 	queued = gt_queued_new(GPUTRACE_EVENT_LAUNCH, process, 0);
 	if (queued) {
 		queued->event.time = record.enter;

@@ -155,3 +155,8 @@ uint64_t gputrace_kernel_get_launches(const struct gputrace_kernel *kernel)
 {
 	return kernel->launches;
 }
+
+uint64_t gputrace_kernel_get_plain_launches(const struct gputrace_kernel *kernel)
+{
+	return kernel->plain_launches;
+}

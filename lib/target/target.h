@@ -39,7 +39,7 @@ struct gputrace_kernel {
 	uint32_t id, module, arch, registers, shared_bytes;
 	int route;
 	char *name, *display_name, *reason;
-	uint64_t launches;
+	uint64_t launches, plain_launches;
 };
 
 /* A process that has loaded the agent. */

@@ -33,6 +33,7 @@ class Kernel:
     registers: int  #: per thread
     shared_bytes: int  #: static shared memory
     launches: int  #: successful ones, seen by a reader of the target so far; a captured one counts once
+    plain_launches: int  #: of these, such that ran without programs though the kernel has a route
 
     def matches(self, pattern: str) -> bool:
         """Does a program with this pattern go into the kernel?"""
@@ -52,4 +53,5 @@ def of_pointer(kernel: Any) -> Kernel:
         arch=lib.gputrace_kernel_get_arch(kernel),
         registers=lib.gputrace_kernel_get_registers(kernel),
         shared_bytes=lib.gputrace_kernel_get_shared_bytes(kernel),
-        launches=lib.gputrace_kernel_get_launches(kernel))
+        launches=lib.gputrace_kernel_get_launches(kernel),
+        plain_launches=lib.gputrace_kernel_get_plain_launches(kernel))

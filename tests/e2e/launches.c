@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A CUDA program to be traced by tests: what can be asked of kernels and set for
+ * them, and every way to launch one.
+ *
+ *	launches answers	all that the driver says of two kernels, after some of it was set
+ *	launches cooperative	as many blocks as the driver says there is room for, and one
+ *	launches ways		by cuLaunchKernelEx with each attribute, on the thread's own stream, between host functions
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+
+static const char ptx[] =
+	".version 7.0\n.target sm_80\n.address_size 64\n"
+	".global .align 8 .u64 counter;\n"
+	".extern .shared .align 16 .b8 dynamic[];\n"
+	".visible .entry add(.param .u64 pn, .param .u32 pm)\n{\n"
+	"	.reg .b64 %rd<3>; ld.param.u64 %rd1, [pn]; mov.u64 %rd2, counter;\n"
+	"	red.global.add.u64 [%rd2], %rd1; ret;\n}\n"
+	/* adds what it put at the end of its dynamic shared memory */
+	".visible .entry far(.param .u64 pn, .param .u32 pbytes)\n.maxntid 256\n.minnctapersm 2\n{\n"
+	"	.reg .b32 %r<3>; .reg .b64 %rd<4>; .reg .pred %p; mov.u32 %r0, %tid.x; setp.ne.u32 %p, %r0, 0;\n"
+	"	@%p ret; ld.param.u64 %rd1, [pn]; ld.param.u32 %r1, [pbytes]; mov.u32 %r2, dynamic;\n"
+	"	add.u32 %r1, %r1, %r2; st.shared.u64 [%r1+-8], %rd1; ld.shared.u64 %rd2, [%r1+-8];\n"
+	"	mov.u64 %rd3, counter; red.global.add.u64 [%rd3], %rd2; ret;\n}\n";
+
+static CUmodule module;
+static CUfunction add, far;
+
+static void start(void)
+{
+	CUcontext primary;
+
+	CHECK(cuInit(0));
+	CHECK(cuDevicePrimaryCtxRetain(&primary, 0));
+	CHECK(cuCtxSetCurrent(primary));
+	CHECK(cuModuleLoadData(&module, ptx));
+	CHECK(cuModuleGetFunction(&add, module, "add"));
+	CHECK(cuModuleGetFunction(&far, module, "far"));
+}
+
+static uint64_t read_counter(void)
+{
+	CUdeviceptr address;
+	uint64_t value;
+	size_t size;
+
+	CHECK(cuCtxSynchronize());
+	CHECK(cuModuleGetGlobal_v2(&address, &size, module, "counter"));
+	CHECK(cuMemcpyDtoH_v2(&value, address, sizeof(value)));
+	return value;
+}
+
+static void tell_attributes(CUfunction f)
+{
+	for (int i = 0; i <= CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE; i++) {
+		int value = -1;
+		CUresult r = cu.cuFuncGetAttribute(&value, (CUfunction_attribute)i, f);
+
+		printf(" %d:%d", i, r ? -(int)r : value);
+	}
+	printf("\n");
+}
+
+static void tell_occupancy(CUfunction f)
+{
+	size_t shared;
+	int blocks, threads;
+
+	for (int i = 32; i <= 1024; i *= 2) {
+		CHECK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, i, 1024));
+		printf(" %d", blocks);
+	}
+	CHECK(cuOccupancyMaxPotentialBlockSize(&blocks, &threads, f, NULL, 0, 0));
+	CHECK(cuOccupancyAvailableDynamicSMemPerBlock(&shared, f, 2, 128));
+	printf(" potential %d x %d, shared %zu\n", blocks, threads, shared);
+}
+
+static void tell_parameters(CUfunction f)
+{
+	size_t offset, size;
+
+	for (size_t i = 0; cu.cuFuncGetParamInfo && !cu.cuFuncGetParamInfo(f, i, &offset, &size); i++)
+		printf(" %zu+%zu", offset, size);
+	printf("\n");
+}
+
+static void tell_list(void)
+{
+	CUfunction list[4] = { NULL };
+	unsigned count = 0;
+	const char *name;
+
+	CHECK(cuModuleGetFunctionCount(&count, module));
+	CHECK(cuModuleEnumerateFunctions(list, count, module));
+	printf("%u functions:", count);
+	for (unsigned i = 0; i < count; i++) {
+		CHECK(cuFuncGetName(&name, list[i]));
+		printf(" %s%s", name, list[i] == add || list[i] == far ? "" : "?");
+	}
+	printf("\n");
+}
+
+static void tell_library(void)
+{
+	CUkernel list[4] = { NULL }, kernel;
+	unsigned count = 0;
+	CUfunction function;
+	CUlibrary library;
+	int value = 0;
+	size_t offset, size;
+
+	CHECK(cuLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
+	CHECK(cuLibraryGetKernel(&kernel, library, "far"));
+	CHECK(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536, kernel, 0));
+	CHECK(cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, 0));
+	CHECK(cuLibraryGetKernelCount(&count, library));
+	CHECK(cuLibraryEnumerateKernels(list, count, library));
+	CHECK(cuKernelGetFunction(&function, kernel));
+	printf("library: %u kernels, %d registers, third parameter %d", count, value,
+	       cu.cuKernelGetParamInfo(kernel, 2, &offset, &size) == CUDA_ERROR_INVALID_VALUE);
+	tell_attributes(function);
+}
+
+static void tell_node(void)
+{
+	uint64_t n = 3;
+	uint32_t m = 0;
+	void *params[] = { &n, &m };
+	CUDA_KERNEL_NODE_PARAMS_v2 node = { .func = add, .gridDimX = 2, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32,
+					    .blockDimY = 1, .blockDimZ = 1, .kernelParams = params }, told;
+	CUgraphExec exec;
+	CUgraphNode at;
+	CUgraph graph;
+
+	CHECK(cuGraphCreate(&graph, 0));
+	CHECK(cuGraphAddKernelNode_v2(&at, graph, NULL, 0, &node));
+	CHECK(cuGraphKernelNodeGetParams_v2(at, &told));
+	printf("node: same function %d, parameter %llu", told.func == add, (unsigned long long)*(uint64_t *)told.kernelParams[0]);
+	/* As programs change one thing. */
+	told.gridDimX = 5;
+	CHECK(cuGraphKernelNodeSetParams_v2(at, &told));
+	CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	CHECK(cuGraphLaunch(exec, NULL));
+	printf(", counter %llu\n", (unsigned long long)read_counter());
+}
+
+static void run_answers(void)
+{
+	uint64_t n = 1000;
+	uint32_t bytes = 100000;
+	void *params[] = { &n, &bytes };
+
+	CHECK(cuFuncSetAttribute(far, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes));
+	CHECK(cuFuncSetAttribute(far, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100));
+	CHECK(cuFuncSetCacheConfig(far, CU_FUNC_CACHE_PREFER_SHARED));
+	CHECK(cuLaunchKernel(far, 3, 1, 1, 256, 1, 1, bytes, NULL, params, NULL));
+	printf("counter %llu\n", (unsigned long long)read_counter());
+	for (int i = 0; i < 2; i++) {
+		tell_attributes(i ? far : add);
+		tell_occupancy(i ? far : add);
+		tell_parameters(i ? far : add);
+	}
+	tell_list();
+	tell_library();
+	tell_node();
+}
+
+/* Blocks of the largest size, as many as there is room for: copies with more registers have less. */
+static void run_cooperative(void)
+{
+	int blocks, processors;
+	uint64_t n = 1;
+	uint32_t m = 0;
+	void *params[] = { &n, &m };
+
+	CHECK(cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+	CHECK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 1024, 0));
+	CHECK(cuLaunchCooperativeKernel(add, (unsigned)(blocks * processors), 1, 1, 1024, 1, 1, 0, NULL, params));
+	CHECK(cuLaunchCooperativeKernel(add, 1, 1, 1, 32, 1, 1, 0, NULL, params));
+	printf("blocks %d counter %llu\n", blocks * processors, (unsigned long long)read_counter());
+}
+
+static int step, right_steps;
+
+static void in_order(void *expected)
+{
+	right_steps += step++ == (int)(intptr_t)expected;
+}
+
+static void launch_with(CUlaunchAttribute *attributes, unsigned count, int per_thread)
+{
+	CUlaunchConfig config = { .gridDimX = 4, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1,
+				  .blockDimZ = 1, .attrs = attributes, .numAttrs = count };
+	uint64_t n = 1;
+	uint32_t m = 0;
+	void *params[] = { &n, &m };
+
+	if (per_thread)
+		CHECK(cuLaunchKernelEx_ptsz(&config, add, params, NULL));
+	else
+		CHECK(cuLaunchKernelEx(&config, add, params, NULL));
+}
+
+/* 7 launches of 4 x 32 threads. */
+static void run_ways(void)
+{
+	CUlaunchAttribute attributes[] = {
+		{ .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = { 2, 1, 1 } },
+		{ .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+		  .value.programmaticStreamSerializationAllowed = 1 },
+		{ .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1 },
+		{ .id = CU_LAUNCH_ATTRIBUTE_PRIORITY, .value.priority = 0 },
+	};
+	uint64_t n = 1;
+	uint32_t m = 0;
+	void *params[] = { &n, &m };
+
+	CHECK(cuLaunchHostFunc(NULL, in_order, (void *)0));
+	for (unsigned i = 0; i < 4; i++)
+		launch_with(&attributes[i], 1, 0);
+	CHECK(cuLaunchHostFunc(NULL, in_order, (void *)1));
+	launch_with(attributes, 2, 0);
+	CHECK(cuStreamSynchronize(NULL));
+	CHECK(cuLaunchHostFunc_ptsz(NULL, in_order, (void *)2));
+	launch_with(NULL, 0, 1);
+	CHECK(cuLaunchKernel_ptsz(add, 4, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	CHECK(cuLaunchHostFunc_ptsz(NULL, in_order, (void *)3));
+	CHECK(cuStreamSynchronize_ptsz(NULL));
+	printf("counter %llu, %d of 4 in order\n", (unsigned long long)read_counter(), right_steps);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	find_driver();
+	start();
+	if (!strcmp(what, "answers"))
+		run_answers();
+	else if (!strcmp(what, "cooperative"))
+		run_cooperative();
+	else if (!strcmp(what, "ways"))
+		run_ways();
+	else
+		return 2;
+	return 0;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every way to launch a kernel, and that the driver's answers stay what they are
+ * without us.  With GPUTRACE_TEST_DEVICE=gpu the same on a GPU.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+static bool real_device;
+static struct run run, plain;
+
+static void teardown(void)
+{
+	run_free(&run);
+	run_free(&plain);
+}
+
+static void run_both(const char *object, const char *what)
+{
+	struct run_options options = { .timeline = true, .object = object, .real_device = real_device };
+
+	run_plain(&plain, real_device, what, NULL);
+	run_target(&run, &options, what, NULL);
+	ck_assert_int_eq(plain.status, 0);
+	ck_assert_int_eq(run.status, 0);
+	ck_assert_str_eq(run.output, plain.output);
+}
+
+static uint64_t plain_launches(void)
+{
+	const struct gputrace_kernel *kernel = NULL;
+	uint64_t count = 0;
+
+	while ((kernel = gputrace_target_next_kernel(run.target, kernel)))
+		count += gputrace_kernel_get_plain_launches(kernel);
+	return count;
+}
+
+/* 3 blocks of 256 threads; a graph's node of 5 times 32. */
+START_TEST(answers)
+{
+	run_both("examples/bpf/threads.bpf.o", "answers");
+	ck_assert_ptr_nonnull(strstr(run.output, "2 functions: add far\n"));
+	ck_assert_ptr_nonnull(strstr(run.output, "node: same function 1, parameter 3, counter 3480\n"));
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 3 * 256 + 5 * 32);
+	ck_assert_uint_eq(plain_launches(), 0);
+}
+END_TEST
+
+/* What has no room with programs runs without, and this is said and counted. */
+START_TEST(no_room_for_a_copy)
+{
+	unsigned blocks, counter;
+
+	run_both("examples/bpf/threads.bpf.o", "cooperative");
+	ck_assert_int_eq(sscanf(run.output, "blocks %u counter %u", &blocks, &counter), 2);
+	ck_assert_uint_eq(counter, blocks * 1024 + 32);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 2);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL] + plain_launches(), 2);
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), plain_launches() ? 32 : counter);
+	if (!real_device)	/* its registers are counted by those of the PTX */
+		ck_assert_uint_eq(plain_launches(), 1);
+	if (plain_launches())
+		ck_assert_ptr_nonnull(strstr(run.notes, "some launches of add run without programs: a cooperative launch of"));
+	ck_assert_uint_eq(run.lost, 0);
+}
+END_TEST
+
+START_TEST(ways)
+{
+	run_both("examples/bpf/threads.bpf.o", "ways");
+	ck_assert_str_eq(run.output, "counter 896, 4 of 4 in order\n");
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 7);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 7);
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 896);
+	ck_assert_uint_eq(run_map_value(&run, "left", 0, 0), 896);
+	ck_assert_uint_eq(plain_launches(), 0);
+	/* The thread's own stream is none of the others. */
+	ck_assert_uint_eq(run.launches[4].stream, 0);
+	ck_assert_uint_ne(run.launches[5].stream, 0);
+	ck_assert_uint_eq(run.launches[5].stream, run.launches[6].stream);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("launches");
+	TCase *tcase = tcase_create("launches");
+	const char *device = getenv("GPUTRACE_TEST_DEVICE");
+	SRunner *runner;
+	int failed;
+
+	real_device = device && !strcmp(device, "gpu");
+	tcase_set_timeout(tcase, 60);
+	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_test(tcase, answers);
+	tcase_add_test(tcase, no_room_for_a_copy);
+	tcase_add_test(tcase, ways);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
