@@ -35,7 +35,7 @@ static bool try_stub(struct cached_stub *cached, const unsigned *which, unsigned
 	if (gt_graft_stub_text(gt_session.text, gt_session.probes, gt_session.probe_count, which, count,
 			       cached->point, alone, &text, cached->why) < 0)
 		return true;
-	if (!gt_compile(text, &compiled, cached->why, sizeof(cached->why))) {
+	if (!gt_compile(text, NULL, &compiled, cached->why, sizeof(cached->why))) {
 		cached->reason = GT_REASON_COMPILE;
 		free(text);
 		return true;

@@ -147,6 +147,27 @@ static int take_code(void *data, const struct gt_cubin_kernel *code)
 	return 0;
 }
 
+/* The probes as a module of their own.  NULL: out of memory. */
+static char *probes_alone(void)
+{
+	char *text = malloc(sizeof(GT_PTX_PROBES_HEADER) + strlen(gt_session.text));
+
+	if (text)
+		strcpy(stpcpy(text, GT_PTX_PROBES_HEADER), gt_session.text);
+	return text;
+}
+
+static bool compile_text(struct ptx_build *build, const char *text, char *why, size_t why_size)
+{
+	bool links = gt_ptx_links_probes(build->ptx), ok;
+	char *probes = links ? probes_alone() : NULL;
+
+	snprintf(why, why_size, "out of memory");
+	ok = (!links || probes) && gt_compile(text, probes, &build->compiled, why, why_size);
+	free(probes);
+	return ok;
+}
+
 static void compile(struct ptx_build *build)
 {
 	char why[512], *text = instrument(build);
@@ -154,10 +175,10 @@ static void compile(struct ptx_build *build)
 
 	if (!text)
 		return;
-	if (!gt_compile(text, &build->compiled, why, sizeof(why)))
-		refuse_all(build, GT_REASON_COMPILE, why);
-	else
+	if (compile_text(build, text, why, sizeof(why)))
 		gt_cubin_kernels(build->compiled.code, build->compiled.size, take_code, build, &ignored);
+	else
+		refuse_all(build, GT_REASON_COMPILE, why);
 	free(text);
 }
 

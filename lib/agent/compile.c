@@ -48,7 +48,13 @@ static void first_line(const char *log, CUresult result, char *why, size_t why_s
 		snprintf(why, why_size, "the driver's compiler failed (CUresult %d)", (int)result);
 }
 
-static bool link_ptx(const char *ptx, struct gt_compiled *compiled, char *why, size_t why_size)
+static CUresult add_ptx(CUlinkState state, const char *ptx)
+{
+	return gt_cu.cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx, strlen(ptx) + 1,
+				      "gputrace", 0, NULL, NULL);
+}
+
+static bool link_ptx(const char *ptx, const char *other, struct gt_compiled *compiled, char *why, size_t why_size)
 {
 	char log[LOG_SIZE] = "";
 	CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
@@ -63,8 +69,9 @@ static bool link_ptx(const char *ptx, struct gt_compiled *compiled, char *why, s
 		first_line("", result, why, why_size);
 		return false;
 	}
-	result = gt_cu.cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx,
-					strlen(ptx) + 1, "gputrace", 0, NULL, NULL);
+	result = add_ptx(state, ptx);
+	if (!result && other)
+		result = add_ptx(state, other);
 	if (!result)
 		result = gt_cu.cuLinkComplete(state, &code, &size);
 	if (!result && code && size) {
@@ -80,7 +87,7 @@ static bool link_ptx(const char *ptx, struct gt_compiled *compiled, char *why, s
 	return compiled->code;
 }
 
-bool gt_compile(const char *ptx, struct gt_compiled *ret_compiled, char *why, size_t why_size)
+bool gt_compile(const char *ptx, const char *other, struct gt_compiled *ret_compiled, char *why, size_t why_size)
 {
 	bool borrowed, ok;
 
@@ -88,7 +95,7 @@ bool gt_compile(const char *ptx, struct gt_compiled *ret_compiled, char *why, si
 		snprintf(why, why_size, "there is no CUDA context to compile for");
 		return false;
 	}
-	ok = link_ptx(ptx, ret_compiled, why, why_size);
+	ok = link_ptx(ptx, other, ret_compiled, why, why_size);
 	if (borrowed)
 		return_context();
 	return ok;

@@ -5,6 +5,7 @@
  *
  *	launches answers	all that the driver says of two kernels, after some of it was set
  *	launches cooperative	as many blocks as the driver says there is room for, and one
+ *	launches old		code for GPUs of before sm_70, with a shuffle of that time
  *	launches ways		by cuLaunchKernelEx with each attribute, on the thread's own stream, between host functions
  */
 #include <stdint.h>
@@ -184,6 +185,25 @@ static void run_cooperative(void)
 	printf("blocks %d counter %llu\n", blocks * processors, (unsigned long long)read_counter());
 }
 
+/* Threads 0 to 31 get the number of the next, the last its own: 1 + ... + 31 + 31. */
+static const char old_ptx[] =
+	".version 5.0\n.target sm_52\n.address_size 64\n"
+	".global .align 8 .u64 counter;\n"
+	".visible .entry shuffle()\n{\n"
+	"	.reg .b32 %r<4>; .reg .b64 %rd<3>; mov.u32 %r1, %tid.x;\n"
+	"	shfl.down.b32 %r2, %r1, 1, 31; cvt.u64.u32 %rd1, %r2; mov.u64 %rd2, counter;\n"
+	"	red.global.add.u64 [%rd2], %rd1; ret;\n}\n";
+
+static void run_old(void)
+{
+	CUfunction shuffle;
+
+	CHECK(cuModuleLoadData(&module, old_ptx));
+	CHECK(cuModuleGetFunction(&shuffle, module, "shuffle"));
+	CHECK(cuLaunchKernel(shuffle, 2, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	printf("counter %llu\n", (unsigned long long)read_counter());
+}
+
 static int step, right_steps;
 
 static void in_order(void *expected)
@@ -243,6 +263,8 @@ int main(int argc, char **argv)
 		run_answers();
 	else if (!strcmp(what, "cooperative"))
 		run_cooperative();
+	else if (!strcmp(what, "old"))
+		run_old();
 	else if (!strcmp(what, "ways"))
 		run_ways();
 	else

@@ -58,7 +58,7 @@ END_TEST
 START_TEST(long_replay)
 {
 	if (real_device)
-		check_run(1000, 30000000, "long", "1000", "30000");
+		check_run(1000, 3000000, "long", "1000", "3000");
 	else
 		check_run(10, 20000, "long", "10", "2000");
 	ck_assert_ptr_nonnull(strstr(run.output, "flat"));
@@ -69,7 +69,7 @@ END_TEST
 START_TEST(graphs_come_and_go)
 {
 	if (real_device)
-		check_run(50000 * 8, 50000 * 12, "churn", "50000", NULL);
+		check_run(20000 * 8, 20000 * 12, "churn", "20000", NULL);
 	else
 		check_run(2000 * 8, 2000 * 12, "churn", "2000", NULL);
 	ck_assert_ptr_nonnull(strstr(run.output, "flat"));

@@ -70,6 +70,17 @@ START_TEST(no_room_for_a_copy)
 }
 END_TEST
 
+/* Its target stays, and it carries programs that need a newer one. */
+START_TEST(old_targets)
+{
+	run_both("examples/bpf/threads.bpf.o", "old");
+	ck_assert_str_eq(run.output, "counter 1054\n");	/* 2 x (496 + 31) */
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 64);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 1);
+	ck_assert_str_eq(run.notes, "");
+}
+END_TEST
+
 START_TEST(ways)
 {
 	run_both("examples/bpf/threads.bpf.o", "ways");
@@ -99,6 +110,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, answers);
 	tcase_add_test(tcase, no_room_for_a_copy);
+	tcase_add_test(tcase, old_targets);
 	tcase_add_test(tcase, ways);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

@@ -27,7 +27,8 @@ static int find_ptxas(void)
 	return 0;
 }
 
-static int assemble(const char *text, const char *arch)
+/* unresolved: functions may be missing. */
+static int assemble_as(const char *text, const char *arch, int unresolved)
 {
 	char file[] = "/tmp/test-ptxas-XXXXXX", out[sizeof(file) + 8], option[32];
 	int fd = mkstemp(file), status = -1;
@@ -40,13 +41,18 @@ static int assemble(const char *text, const char *arch)
 	snprintf(option, sizeof(option), "-arch=%s", arch);
 	pid = fork();
 	if (!pid) {
-		execl(ptxas, "ptxas", option, "-w", file, "-o", out, (char *)NULL);
+		execl(ptxas, "ptxas", option, "-w", file, "-o", out, unresolved ? "-c" : NULL, (char *)NULL);
 		_exit(127);
 	}
 	waitpid(pid, &status, 0);
 	unlink(file);
 	unlink(out);
 	return status;
+}
+
+static int assemble(const char *text, const char *arch)
+{
+	return assemble_as(text, arch, 0);
 }
 
 static const struct gt_probe every[] = {
@@ -118,6 +124,25 @@ START_TEST(copied_parameters)
 }
 END_TEST
 
+/* Probes that use what only newer targets have are linked to older modules, which stay what they are. */
+START_TEST(older_targets)
+{
+	static const char probe[] = PROBE("probe");
+	char *out = instrument(".version 5.0\n.target sm_52\n.address_size 64\n"
+			       ".entry k(.param .u64 a)\n"
+			       "{ .reg .pred %p; .reg .b32 %r; .reg .b64 %a; ld.param.u64 %a, [a]; ld.global.u32 %r, [%a];\n"
+			       "shfl.down.b32 %r, %r, 1, 31; st.global.u32 [%a], %r; ret; }\n", every, 7);
+	char alone[sizeof(GT_PTX_PROBES_HEADER) + sizeof(probe)];
+
+	ck_assert_ptr_nonnull(strstr(out, ".target sm_52"));
+	ck_assert_ptr_null(strstr(out, ".visible .func probe"));
+	ck_assert_int_eq(assemble_as(out, "sm_90", 1), 0);
+	strcpy(stpcpy(alone, GT_PTX_PROBES_HEADER), probe);
+	ck_assert_int_eq(assemble_as(alone, "sm_90", 1), 0);
+	free(out);
+}
+END_TEST
+
 START_TEST(a_fault_is_seen)	/* the check itself works */
 {
 	ck_assert_int_ne(assemble(".version 8.0\n.target sm_75\n.entry k { rot; }\n", "sm_75"), 0);
@@ -139,5 +164,6 @@ int main(void)
 	tcase_add_loop_test(tcase, every_point_written_out, 0, CORPUS_COUNT);
 	tcase_add_loop_test(tcase, every_point_in_copies, 0, CORPUS_COUNT);
 	tcase_add_test(tcase, copied_parameters);
+	tcase_add_test(tcase, older_targets);
 	return run_case("ptxas", tcase);
 }

@@ -285,6 +285,29 @@ static int weave_all(struct weave *w)
 
 /* ---- the module ---- */
 
+/* Code of before may expect threads of a warp to run in step, which the compiler sees to for these targets alone. */
+#define TARGET_OF_PROBES 70u
+
+int gt_ptx_links_probes(const struct gt_ptx *ptx)
+{
+	return ptx->target < TARGET_OF_PROBES;
+}
+
+/* Each function once, whatever the number of probes that it is for. */
+static void declare_probes(struct weave *w)
+{
+	unsigned i, j;
+
+	for (i = 0; i < w->probe_count; i++) {
+		for (j = 0; j < i && strcmp(w->probes[j].function, w->probes[i].function); j++)
+			;
+		if (j == i)
+			gt_text_printf(&w->out, ".extern .func %s(.param .b64 l, .param .b64 d, .param .b64 h,\n"
+				       "\t.param .b32 k, .param .b64 p, .param .b64 a, .param .b32 s, .param .b32 c);\n",
+				       w->probes[i].function);
+	}
+}
+
 static void weave_header(struct weave *w, const char *probe_text)
 {
 	const struct gt_ptx *ptx = w->ptx;
@@ -298,7 +321,10 @@ static void weave_header(struct weave *w, const char *probe_text)
 	gt_text_puts(&w->out, "\n\n");
 	if (w->reach.any)
 		gt_text_puts(&w->out, PTX_SHARED_DECLARATION);
-	gt_inlines_write_rest(&w->out, &w->inlines, probe_text, w->probe_count);
+	if (gt_ptx_links_probes(ptx))
+		declare_probes(w);
+	else
+		gt_inlines_write_rest(&w->out, &w->inlines, probe_text, w->probe_count);
 	gt_text_puts(&w->out, "\n");
 }
 
@@ -357,7 +383,8 @@ static int weave_planned(struct weave *w, const char *probe_text)
 	if (r < 0)
 		return r;
 	for (i = 0; i < w->probe_count; i++)
-		w->inlines.of[i].called = !gt_inline_wanted(&w->inlines.of[i], &w->probes[i], w->ptx->written_out);
+		w->inlines.of[i].called = gt_ptx_links_probes(w->ptx) ||
+					  !gt_inline_wanted(&w->inlines.of[i], &w->probes[i], w->ptx->written_out);
 	w->site.inlines = &w->inlines;
 	weave_header(w, probe_text);
 	r = weave_all(w);

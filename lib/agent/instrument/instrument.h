@@ -96,6 +96,14 @@ struct gt_ptx_plan {
  */
 
 /*
+ * Modules for GPUs before sm_70 keep their target, on which their code may rely, and which
+ * the probes need not fit: these are only declared there, and probe_text is to be linked
+ * to the result, behind this header.
+ */
+#define GT_PTX_PROBES_HEADER ".version 6.3\n.target sm_75\n.address_size 64\n"
+int gt_ptx_links_probes(const struct gt_ptx *ptx);
+
+/*
  * Write the module anew: probe_text (".func" definitions, no header) goes in
  * after the module's header (less the short functions that are written out at
  * their places), and every kernel with a non-empty plan gets the
