@@ -157,29 +157,60 @@ static char *probes_alone(void)
 	return text;
 }
 
-static bool compile_text(struct ptx_build *build, const char *text, char *why, size_t why_size)
+/* False: `why` says why not; it is empty when all kernels have been refused before. */
+static bool compile(struct ptx_build *build, char *why, size_t why_size)
 {
-	bool links = gt_ptx_links_probes(build->ptx), ok;
-	char *probes = links ? probes_alone() : NULL;
+	char *text = instrument(build), *probes = NULL;
+	const char *ignored;
+	bool ok = false;
 
-	snprintf(why, why_size, "out of memory");
-	ok = (!links || probes) && gt_compile(text, probes, &build->compiled, why, why_size);
+	why[0] = 0;
+	if (text && gt_ptx_links_probes(build->ptx)) {
+		probes = probes_alone();
+		if (!probes)
+			snprintf(why, why_size, "out of memory");
+	}
+	if (text && !why[0])
+		ok = gt_compile(text, probes, &build->compiled, why, why_size);
+	if (ok)
+		gt_cubin_kernels(build->compiled.code, build->compiled.size, take_code, build, &ignored);
 	free(probes);
+	free(text);
 	return ok;
 }
 
-static void compile(struct ptx_build *build)
+/* Blocks of a kernel can be as large as its registers allow, unless it says so itself; 0: not known. */
+static unsigned warps_wanted(const struct ptx_build *build, unsigned k)
 {
-	char why[512], *text = instrument(build);
-	const char *ignored;
+	unsigned said = (gt_ptx_kernel(build->ptx, k)->max_threads + 31) / 32;
+	unsigned possible = build->kernels[k].code.name ? gt_warps_for(build->kernels[k].code.registers) : 0;
 
-	if (!text)
+	return said && said < possible ? said : possible;
+}
+
+/* Copies that could not have the blocks that their kernels can have are made to do with fewer registers. */
+static void fit_registers(struct ptx_build *build)
+{
+	struct gt_compiled before = build->compiled;
+	bool again = false;
+	char why[512];
+
+	for (unsigned k = 0; k < build->count; k++) {
+		const struct gt_cubin_kernel *copy = &build->kernels[k].copy_code;
+		unsigned warps = warps_wanted(build, k);
+
+		if (!copy->name || !warps || gt_warps_for(copy->registers) >= warps)
+			continue;
+		build->plans[k].max_registers = gt_registers_for(warps);
+		again = true;
+	}
+	if (!again)
 		return;
-	if (compile_text(build, text, why, sizeof(why)))
-		gt_cubin_kernels(build->compiled.code, build->compiled.size, take_code, build, &ignored);
+	build->compiled = (struct gt_compiled){ 0 };
+	if (compile(build, why, sizeof(why)))
+		free(before.code);
 	else
-		refuse_all(build, GT_REASON_COMPILE, why);
-	free(text);
+		build->compiled = before;
 }
 
 /* ---- the module ---- */
@@ -236,6 +267,7 @@ struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete)
 	struct gt_ptx_error error = { 0 };
 	struct ptx_build build = { 0 };
 	struct gt_module *module = NULL;
+	char why[512];
 
 	if (!text || gt_ptx_parse(text, source->ptx_size, &build.ptx, &error)) {
 		if (complete)
@@ -245,7 +277,10 @@ struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete)
 		return gt_module_new(source, 0);
 	}
 	if (make_plans(&build)) {
-		compile(&build);
+		if (compile(&build, why, sizeof(why)))
+			fit_registers(&build);
+		else
+			refuse_all(&build, GT_REASON_COMPILE, why);
 		if (!complete || build.planned == build.wanted)
 			module = finish(&build, source);
 	}

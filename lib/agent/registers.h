@@ -14,4 +14,12 @@ static inline unsigned gt_warps_for(unsigned registers)
 	return warps < 32 ? warps : 32;
 }
 
+/* The most registers with which so many warps can be. */
+static inline unsigned gt_registers_for(unsigned warps)
+{
+	unsigned registers = warps ? 16384 / ((warps + 3) / 4) / 32 / 8 * 8 : GT_REGISTERS_MAX;
+
+	return registers < GT_REGISTERS_MAX ? registers : GT_REGISTERS_MAX;
+}
+
 #endif

@@ -724,9 +724,15 @@ START_TEST(copies)
 	ck_assert_ptr_nonnull(copy);
 	ck_assert_uint_eq(count_of(out, "ld.param.u32 %r, [a];"), 2);
 	ck_assert_uint_eq(count_of(out, ".global .u32 v;"), 1);
+	ck_assert_uint_eq(count_of(out, ".maxnreg"), 0);
 	ck_assert(strstr(out, "call") > copy);
 	free(out);
-	/* The whole is PTX again, with two kernels. */
+	/* Registers of the copy alone can be limited. */
+	plan.max_registers = 40;
+	ck_assert_int_eq(gt_ptx_instrument(ptx, PROBE("probe"), &probe, 1, &plan, &out, &length, &error), 0);
+	ck_assert_ptr_nonnull(strstr(out, kernel));
+	ck_assert_ptr_nonnull(strstr(out, "__gt_launch[24]\n)\n.maxntid 64\n.maxnreg 40\n{"));
+	free(out);
 	plan.probe_count = 0;
 	ck_assert_int_eq(gt_ptx_instrument(ptx, PROBE("probe"), &probe, 1, &plan, &out, &length, &error), 0);
 	ck_assert_ptr_null(strstr(out, "k2"));

@@ -205,13 +205,25 @@ static int weave_function(struct weave *w)
 	return 0;
 }
 
+static void weave_limit(struct weave *w)
+{
+	const struct gt_ptx_plan *plan = &w->plans[w->function->kernel];
+
+	if (!plan->max_registers || w->site.kernel->public.limits_registers)
+		return;
+	copy_to(w, w->function->body - 1);
+	gt_text_printf(&w->out, ".maxnreg %u\n", plan->max_registers);
+}
+
 /* The kernel at hand with these probes, from where the text is written up to. */
 static int weave_kernel_with(struct weave *w, const unsigned *probes, unsigned count)
 {
 	w->which = probes;
 	w->which_count = count;
-	if (count)
+	if (count) {
 		weave_params(w);
+		weave_limit(w);
+	}
 	weave_entry(w);
 	return count ? weave_function(w) : 0;
 }

@@ -26,6 +26,7 @@ struct gt_ptx_kernel {
 	uint32_t hidden_offset;	/* where the hidden parameter lands: param_bytes rounded up to 8 */
 	uint32_t exits;		/* ways out in its own body, falling off the end included */
 	uint32_t max_threads;	/* .maxntid / .reqntid product, 0 if unsaid */
+	uint8_t limits_registers;	/* it says .maxnreg */
 	const char *refusal;	/* a sentence when it cannot take probes, else NULL */
 };
 
@@ -70,6 +71,8 @@ struct gt_ptx_plan {
 	 * module has yet, gets the hidden parameter and the probes.
 	 */
 	const char *copy;
+	/* Of the copy, for each thread, at most; 0: no limit.  Not for a kernel that has one already. */
+	unsigned max_registers;
 };
 
 /*

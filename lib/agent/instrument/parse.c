@@ -197,6 +197,13 @@ static int parse_threads(struct ptx_parser *p, struct gt_ptx_kernel *kernel)
 }
 
 /* The directives between the parameters and the body, or the semicolon of a prototype. */
+static int parse_other_tuning(struct ptx_parser *p)
+{
+	if (p->kernel && gt_token_is(p, ".maxnreg"))
+		p->kernel->public.limits_registers = 1;
+	return gt_parse_next(p);
+}
+
 static int parse_tuning(struct ptx_parser *p)
 {
 	int r = 0;
@@ -209,7 +216,7 @@ static int parse_tuning(struct ptx_parser *p)
 		else if (p->kernel && (gt_token_is(p, ".maxntid") || gt_token_is(p, ".reqntid")))
 			r = parse_threads(p, &p->kernel->public);
 		else
-			r = gt_parse_next(p);
+			r = parse_other_tuning(p);
 	}
 	return r;
 }
