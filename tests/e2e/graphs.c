@@ -8,6 +8,7 @@
  *	graphs wide NODES REPLAYS	independent nodes, two executables of them at once
  *	graphs many EXECS		so many executables of one graph alive, each launched twice
  *	graphs nested TIMES		child graphs and clones, some set anew
+ *	graphs mixed TIMES		24 kernels of 1 to 24 threads and 7 copies, captured and built by nodes
  *	graphs early TIMES		executables destroyed while they run
  *
  * "long" and "churn" say "flat" when memory stayed within 2 MiB after the first tenth.
@@ -231,6 +232,60 @@ static void run_nested(unsigned times)
 	}
 }
 
+#define KERNELS 24
+#define COPIES 7
+
+static CUgraph capture_mixed(CUdeviceptr to, CUdeviceptr from)
+{
+	CUgraph graph;
+
+	CHECK(cuStreamBeginCapture_v2(streams[0], CU_STREAM_CAPTURE_MODE_GLOBAL));
+	for (unsigned i = 0; i < KERNELS; i++) {
+		CHECK(cuLaunchKernel(add, 1, 1, 1, i + 1, 1, 1, 0, streams[0], one_param, NULL));
+		if (i < COPIES)
+			CHECK(cuMemcpyDtoDAsync_v2(to, from, 64, streams[0]));
+	}
+	CHECK(cuStreamEndCapture(streams[0], &graph));
+	return graph;
+}
+
+static CUgraph build_mixed(CUdeviceptr to, CUdeviceptr from)
+{
+	CUDA_MEMCPY3D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = from, .dstDevice = to,
+			       .dstMemoryType = CU_MEMORYTYPE_DEVICE, .WidthInBytes = 64, .Height = 1, .Depth = 1 };
+	CUgraphNode node, before = NULL;
+	CUcontext context;
+	CUgraph graph;
+
+	CHECK(cuCtxGetCurrent(&context));
+	CHECK(cuGraphCreate(&graph, 0));
+	for (unsigned i = 0; i < KERNELS; i++) {
+		CUDA_KERNEL_NODE_PARAMS_v2 params = node_of(add, i + 1);
+
+		CHECK(cuGraphAddKernelNode_v2(&node, graph, &before, i > 0, &params));
+		before = node;
+		if (i >= COPIES)
+			continue;
+		CHECK(cuGraphAddMemcpyNode(&node, graph, &before, 1, &copy, context));
+		before = node;
+	}
+	return graph;
+}
+
+static void run_mixed(unsigned times)
+{
+	CUgraphExec captured, built;
+	CUdeviceptr memory;
+
+	CHECK(cuMemAlloc_v2(&memory, 128));
+	captured = instantiate(capture_mixed(memory, memory + 64));
+	built = instantiate(build_mixed(memory, memory + 64));
+	for (unsigned i = 0; i < times; i++) {
+		run(captured, 0, KERNELS * (KERNELS + 1) / 2);
+		run(built, 0, KERNELS * (KERNELS + 1) / 2);
+	}
+}
+
 static void run_early(unsigned times)
 {
 	CUDA_KERNEL_NODE_PARAMS_v2 params = node_of(slow, 1);
@@ -267,6 +322,8 @@ int main(int argc, char **argv)
 		run_many(number);
 	else if (!strcmp(what, "nested"))
 		run_nested(number);
+	else if (!strcmp(what, "mixed"))
+		run_mixed(number);
 	else if (!strcmp(what, "early"))
 		run_early(number);
 	else

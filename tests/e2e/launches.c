@@ -5,6 +5,8 @@
  *
  *	launches answers	all that the driver says of two kernels, after some of it was set
  *	launches cooperative	as many blocks as the driver says there is room for, and one
+ *	launches resolved	by functions that cuGetProcAddress() gives out, old and new
+ *	launches twins TIMES	two modules with one kernel name, loaded and unloaded
  *	launches old		code for GPUs of before sm_70, with a shuffle of that time
  *	launches ways		by cuLaunchKernelEx with each attribute, on the thread's own stream, between host functions
  */
@@ -18,6 +20,7 @@ static const char ptx[] =
 	".version 7.0\n.target sm_80\n.address_size 64\n"
 	".global .align 8 .u64 counter;\n"
 	".extern .shared .align 16 .b8 dynamic[];\n"
+	".const .align 8 .b8 table[32768];\n"
 	".visible .entry add(.param .u64 pn, .param .u32 pm)\n{\n"
 	"	.reg .b64 %rd<3>; ld.param.u64 %rd1, [pn]; mov.u64 %rd2, counter;\n"
 	"	red.global.add.u64 [%rd2], %rd1; ret;\n}\n"
@@ -204,6 +207,71 @@ static void run_old(void)
 	printf("counter %llu\n", (unsigned long long)read_counter());
 }
 
+typedef CUresult launch_fn(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+			   void **, void **);
+
+/* The same function by its old and new names and numbers, and the one whose NULL is the thread's own stream. */
+static void run_resolved(void)
+{
+	launch_fn *launch[4];
+	CUdriverProcAddressQueryResult status;
+	uint64_t n = 1;
+	uint32_t m = 0;
+	void *params[] = { &n, &m };
+
+	CHECK(cuGetProcAddress("cuLaunchKernel", (void **)&launch[0], 7000, CU_GET_PROC_ADDRESS_DEFAULT));
+	CHECK(cuGetProcAddress_v2("cuLaunchKernel", (void **)&launch[1], 4000, CU_GET_PROC_ADDRESS_LEGACY_STREAM,
+				  &status));
+	CHECK(cuGetProcAddress_v2("cuLaunchKernel", (void **)&launch[2], 12000,
+				  CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status));
+	launch[3] = cu.cuLaunchKernel;
+	for (int i = 0; i < 4; i++) {
+		if (launch[i](add, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL))
+			_exit(3);
+	}
+	printf("counter %llu\n", (unsigned long long)read_counter());
+}
+
+static const char twin_ptx[] =
+	".version 7.0\n.target sm_80\n.address_size 64\n"
+	".global .align 8 .u64 counter;\n"
+	".visible .entry twin()\n{\n"
+	"	.reg .b64 %%rd; mov.u64 %%rd, counter; red.global.add.u64 [%%rd], %d; ret;\n}\n";
+
+/* In bytes, of the process's own memory. */
+static long resident(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	long pages = 0, shared = 0;
+
+	if (!file || fscanf(file, "%*d %ld %ld", &pages, &shared) != 2)
+		_exit(5);
+	fclose(file);
+	return (pages - shared) * sysconf(_SC_PAGESIZE);
+}
+
+/* Of the second, twice as many threads run. */
+static void run_twins(int times)
+{
+	char text[2][sizeof(twin_ptx) + 8];
+	uint64_t sum = 0;
+	long before = 0;
+	CUfunction twin;
+
+	for (int i = 0; i < 2; i++)
+		snprintf(text[i], sizeof(text[i]), twin_ptx, i ? 1000 : 1);
+	for (int i = 0; i < 2 * times; i++) {
+		if (i == times / 5)
+			before = resident();
+		CHECK(cuModuleLoadData(&module, text[i % 2]));
+		CHECK(cuModuleGetFunction(&twin, module, "twin"));
+		CHECK(cuLaunchKernel(twin, 1, 1, 1, 1 + i % 2, 1, 1, 0, NULL, NULL, NULL));
+		sum += read_counter();
+		CHECK(cuModuleUnload(module));
+	}
+	printf("sum %llu %s\n", (unsigned long long)sum, resident() - before < 2 << 20 ? "flat" : "growing");
+}
+
 static int step, right_steps;
 
 static void in_order(void *expected)
@@ -263,6 +331,10 @@ int main(int argc, char **argv)
 		run_answers();
 	else if (!strcmp(what, "cooperative"))
 		run_cooperative();
+	else if (!strcmp(what, "resolved"))
+		run_resolved();
+	else if (!strcmp(what, "twins"))
+		run_twins(argc > 2 ? atoi(argv[2]) : 1);
 	else if (!strcmp(what, "old"))
 		run_old();
 	else if (!strcmp(what, "ways"))

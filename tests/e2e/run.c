@@ -188,8 +188,10 @@ void run_target(struct run *run, const struct run_options *options, ...)
 		ck_assert_msg(!r, "%s: %s", options->object, gputrace_last_error());
 		if (options->opened)
 			options->opened(run);
-		r = gputrace_attach_object(run->target, run->object, &links[1]);
+		r = options->attach ? 0 : gputrace_attach_object(run->target, run->object, &links[1]);
 		ck_assert_msg(!r, "attach: %s", gputrace_last_error());
+		if (options->attach)
+			options->attach(run);
 		if (options->attached)
 			options->attached(run);
 	}

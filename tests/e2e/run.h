@@ -16,6 +16,7 @@ struct run_options {
 	const char *object;	/* file under the build folder to attach, NULL: none */
 	/* Called, if set, before and after it is attached. */
 	void (*opened)(struct run *run);
+	void (*attach)(struct run *run);	/* instead of attaching the whole of it */
 	void (*attached)(struct run *run);
 	bool timeline;
 	bool api;		/* driver calls too */

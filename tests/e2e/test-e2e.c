@@ -323,6 +323,47 @@ START_TEST(ended_while_the_agent_works)
 }
 END_TEST
 
+static struct gputrace_link *five[6];	/* in attach order; the third is of the program that appends a 5 */
+
+static void attach_five(struct run *now)
+{
+	static const char *const names[] = { "program3", "program1", "program5", "program2", "program4", "at_exit" };
+
+	for (int i = 0; i < 6; i++) {
+		struct gputrace_program *program = gputrace_object_find_program(now->object, names[i]);
+
+		ck_assert_msg(!gputrace_attach_program(now->target, program, &five[i]), "%s", gputrace_last_error());
+	}
+}
+
+static void detach_one_of_five(struct run *now, const struct gputrace_event *event)
+{
+	(void)now;
+	if (gputrace_event_get_type(event) == GPUTRACE_EVENT_KERNEL)
+		ck_assert_int_eq(gputrace_link_detach(five[2]), 0);
+}
+
+/* They run in attach order; the one that is detached stops, and the others go on. */
+START_TEST(five_programs_at_one_point)
+{
+	struct run_options options = timeline();
+	uint64_t all, less;
+
+	options.object = "tests/e2e/five.bpf.o";
+	options.attach = attach_five;
+	run.watch = detach_one_of_five;
+	run_target(&run, &options, "spin", "100000", "10000000", "100000000", "100000000", "100000000", "100000", "100000", NULL);
+	all = run_map_value(&run, "order", 0, 1);
+	less = run_map_value(&run, "order", 0, 2);
+	ck_assert_uint_gt(all, 0);
+	ck_assert_uint_gt(less, 0);
+	ck_assert_uint_eq(all + less, 7);
+	ck_assert_uint_eq(run_map_value(&run, "order", 0, 3), 0);
+	for (int i = 0; i < 6; i++)
+		gputrace_link_unref(five[i]);
+}
+END_TEST
+
 /* After detaching, launches go on and the program's results are right. */
 START_TEST(detached_in_the_middle)
 {
@@ -427,6 +468,7 @@ int main(void)
 	tcase_add_test(tcase, variables_of_the_program_stay_its_own);
 	tcase_add_loop_test(tcase, every_end_is_survived, 0, 4);
 	tcase_add_loop_test(tcase, ended_while_the_agent_works, 1, 12);
+	tcase_add_test(tcase, five_programs_at_one_point);
 	tcase_add_test(tcase, detached_in_the_middle);
 	tcase_add_test(tcase, graph_outlives_its_probes);
 	tcase_add_test(tcase, what_is_lost_is_counted);

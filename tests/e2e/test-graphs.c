@@ -94,6 +94,41 @@ START_TEST(child_graphs_and_clones)
 }
 END_TEST
 
+/* Each kernel is tied to its own node: node i has i threads, and there are two of each. */
+START_TEST(kernels_of_nodes)
+{
+	unsigned by_size[25] = { 0 };
+
+	check_run(48, 48, "mixed", "1", NULL);
+	for (unsigned i = 0; i < 48; i++) {
+		const struct run_event *kernel = &run.kernels[i];
+
+		ck_assert_uint_le(kernel->block[0], 24);
+		by_size[kernel->block[0]]++;
+		for (unsigned j = 0; j < i; j++)
+			ck_assert_uint_ne(run.kernels[j].launch_id, kernel->launch_id);
+	}
+	for (unsigned i = 1; i <= 24; i++)
+		ck_assert_uint_eq(by_size[i], 2);
+}
+END_TEST
+
+/* Made while there were programs in its kernels, launched when they have been switched off. */
+START_TEST(detached_graph)
+{
+	struct run_options options = {
+		.timeline = true, .object = "examples/bpf/threads.bpf.o", .real_device = real_device,
+		.detach_at = "add",
+	};
+
+	run_plain(&plain, real_device, "long", "10", "1000", NULL);
+	run_target(&run, &options, "long", "10", "1000", NULL);
+	ck_assert_str_eq(run.output, plain.output);
+	ck_assert_int_eq(run.status, 0);
+	ck_assert_uint_ge(run.events[GPUTRACE_EVENT_KERNEL], 1);
+}
+END_TEST
+
 /* More than there are slots, and never the time to see one end. */
 START_TEST(destroyed_while_running)
 {
@@ -118,6 +153,8 @@ int main(void)
 	tcase_add_test(tcase, nodes_side_by_side);
 	tcase_add_test(tcase, executables_of_one_graph);
 	tcase_add_test(tcase, child_graphs_and_clones);
+	tcase_add_test(tcase, kernels_of_nodes);
+	tcase_add_test(tcase, detached_graph);
 	tcase_add_test(tcase, destroyed_while_running);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

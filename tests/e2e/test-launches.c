@@ -19,12 +19,12 @@ static void teardown(void)
 	run_free(&plain);
 }
 
-static void run_both(const char *object, const char *what)
+static void run_both(const char *object, const char *what, const char *argument)
 {
 	struct run_options options = { .timeline = true, .object = object, .real_device = real_device };
 
-	run_plain(&plain, real_device, what, NULL);
-	run_target(&run, &options, what, NULL);
+	run_plain(&plain, real_device, what, argument, NULL);
+	run_target(&run, &options, what, argument, NULL);
 	ck_assert_int_eq(plain.status, 0);
 	ck_assert_int_eq(run.status, 0);
 	ck_assert_str_eq(run.output, plain.output);
@@ -43,7 +43,7 @@ static uint64_t plain_launches(void)
 /* 3 blocks of 256 threads; a graph's node of 5 times 32. */
 START_TEST(answers)
 {
-	run_both("examples/bpf/threads.bpf.o", "answers");
+	run_both("examples/bpf/threads.bpf.o", "answers", NULL);
 	ck_assert_ptr_nonnull(strstr(run.output, "2 functions: add far\n"));
 	ck_assert_ptr_nonnull(strstr(run.output, "node: same function 1, parameter 3, counter 3480\n"));
 	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 3 * 256 + 5 * 32);
@@ -56,7 +56,7 @@ START_TEST(no_room_for_a_copy)
 {
 	unsigned blocks, counter;
 
-	run_both("examples/bpf/threads.bpf.o", "cooperative");
+	run_both("examples/bpf/threads.bpf.o", "cooperative", NULL);
 	ck_assert_int_eq(sscanf(run.output, "blocks %u counter %u", &blocks, &counter), 2);
 	ck_assert_uint_eq(counter, blocks * 1024 + 32);
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 2);
@@ -70,10 +70,50 @@ START_TEST(no_room_for_a_copy)
 }
 END_TEST
 
+START_TEST(resolved)
+{
+	run_both("examples/bpf/threads.bpf.o", "resolved", NULL);
+	ck_assert_str_eq(run.output, "counter 128\n");
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 4);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 4);
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 128);
+	ck_assert_uint_eq(run.launches[0].stream, 0);
+	ck_assert_uint_eq(run.launches[1].stream, 0);
+	ck_assert_uint_ne(run.launches[2].stream, 0);
+	ck_assert_uint_eq(run.launches[3].stream, 0);
+}
+END_TEST
+
+/* One name, two kernels of two modules, each with its own threads and launches, however often they come. */
+START_TEST(twins)
+{
+	static const unsigned times = 10000;
+	const struct gputrace_kernel *kernel = NULL;
+	uint32_t modules[2] = { 0 };
+	unsigned count = 0;
+
+	run_both("examples/bpf/threads.bpf.o", "twins", "10000");
+	ck_assert_str_eq(run.output, "sum 20010000 flat\n");
+	while ((kernel = gputrace_target_next_kernel(run.target, kernel))) {
+		if (strcmp(gputrace_kernel_get_name(kernel), "twin"))
+			continue;
+		ck_assert_uint_lt(count, 2);
+		ck_assert_uint_eq(gputrace_kernel_get_launches(kernel), times);
+		modules[count++] = gputrace_kernel_get_module(kernel);
+	}
+	ck_assert_uint_eq(count, 2);
+	ck_assert_uint_ne(modules[0], modules[1]);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 2 * times);
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 3 * times);
+	for (unsigned i = 0; i < RUN_KEPT; i++)
+		ck_assert_uint_eq(run.kernels[i].block[0], 1 + i % 2);
+}
+END_TEST
+
 /* Its target stays, and it carries programs that need a newer one. */
 START_TEST(old_targets)
 {
-	run_both("examples/bpf/threads.bpf.o", "old");
+	run_both("examples/bpf/threads.bpf.o", "old", NULL);
 	ck_assert_str_eq(run.output, "counter 1054\n");	/* 2 x (496 + 31) */
 	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 64);
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 1);
@@ -83,7 +123,7 @@ END_TEST
 
 START_TEST(ways)
 {
-	run_both("examples/bpf/threads.bpf.o", "ways");
+	run_both("examples/bpf/threads.bpf.o", "ways", NULL);
 	ck_assert_str_eq(run.output, "counter 896, 4 of 4 in order\n");
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 7);
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 7);
@@ -110,6 +150,8 @@ int main(void)
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, answers);
 	tcase_add_test(tcase, no_room_for_a_copy);
+	tcase_add_test(tcase, resolved);
+	tcase_add_test(tcase, twins);
 	tcase_add_test(tcase, old_targets);
 	tcase_add_test(tcase, ways);
 	suite_add_tcase(suite, tcase);
