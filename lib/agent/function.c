@@ -182,7 +182,29 @@ static CUresult hook_cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t 
 	return result;
 }
 
+/* ---- a program that has a kernel loaded early does not expect that later, while it captures, say ---- */
+
+static void load_copy(const void *function)
+{
+	void *copy = gt_function_copy(function);
+
+	if (copy && gt_cu.cuFuncLoad)
+		gt_cu.cuFuncLoad(copy);
+}
+
+static CUresult hook_cuFuncLoad(CUfunction function)
+{
+	LEARN(gt_cu.cuFuncLoad(function), load_copy(function));
+}
+
+static CUresult hook_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
+{
+	LEARN(gt_cu.cuFuncGetAttribute(value, attribute, function), load_copy(function));
+}
+
 const struct gt_hook gt_function_hooks[] = {
+	GT_HOOK(cuFuncLoad, false),
+	GT_HOOK(cuFuncGetAttribute, false),
 	GT_HOOK(cuFuncGetParamInfo, false),
 	GT_HOOK(cuKernelGetParamInfo, false),
 	GT_HOOK(cuFuncSetAttribute, false),

@@ -80,7 +80,8 @@ static void let_go(void)
 		return;		/* somebody still uses it all, so it stays */
 	gt_execs_forget();
 	all = gt_contexts_release();
-	if (gt_modules_forget())
+	/* Nodes of graphs may run kernels that the program does not know, and must not be shown. */
+	if (all && gt_modules_forget())
 		gt_hooks_remove();
 	gt_session_send(GT_MSG_BYE, 0);
 	gt_session_close(!all);
