@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as PTX: parsed, and when that works, given probes at every point and parsed again. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/agent/instrument/instrument.h"
@@ -27,26 +28,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct gt_ptx_error error;
 	struct gt_ptx_plan *plans;
 	struct gt_ptx *ptx, *again;
-	unsigned i, kernels;
+	unsigned i, kernels, copies = 0;
+	char *out, (*names)[16];
 	size_t length;
-	char *out;
 
 	if (gt_ptx_parse((const char *)data, size, &ptx, &error) < 0)
 		return 0;
 	kernels = gt_ptx_kernel_count(ptx);
 	plans = calloc(kernels + 1, sizeof(*plans));
-	for (i = 0; plans && i < kernels; i++) {
+	names = calloc(kernels + 1, sizeof(*names));
+	for (i = 0; plans && names && i < kernels; i++) {
 		plans[i] = (struct gt_ptx_plan){ .kernel_id = i, .probes = all, .probe_count = 7 };
 		if (gt_ptx_kernel(ptx, i)->refusal || i % 3 == 2)
 			plans[i].probe_count = 0;
+		if (i % 2 == size % 2) {
+			snprintf(names[i], sizeof(names[i]), "copy%u", i);
+			plans[i].copy = names[i];
+			plans[i].max_registers = 64;
+			copies += plans[i].probe_count != 0;
+		}
 	}
-	if (plans && !gt_ptx_instrument(ptx, probe_text, probes, 7, plans, &out, &length, &error)) {
+	if (plans && names && !gt_ptx_instrument(ptx, probe_text, probes, 7, plans, &out, &length, &error)) {
 		/* What was understood once stays so. */
-		if (gt_ptx_parse(out, length, &again, &error) < 0 || gt_ptx_kernel_count(again) != kernels)
+		if (gt_ptx_parse(out, length, &again, &error) < 0 || gt_ptx_kernel_count(again) != kernels + copies)
 			abort();
 		gt_ptx_free(again);
 		free(out);
 	}
+	free(names);
 	free(plans);
 	gt_ptx_free(ptx);
 	return 0;
