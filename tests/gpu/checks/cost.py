@@ -61,8 +61,10 @@ def cost_in_kernels(lab):
     again = times(lab.bare(program))
     # The same program by itself, at the begin and at the end: what a ratio can be trusted for.
     rows.append(("nothing, once more", "", *ratios(again, first, {})[0]))
-    lab.tables[TITLE] = (("program", "route", *(f"{kernel}, bare {first[kernel] / 1000:.2f} us" for kernel in KERNELS)), rows)
-    text = "; ".join(f"{what} {route} {' / '.join(cell.rpartition(' ')[2] for cell in cells)}" for what, route, *cells in rows)
+    heads = (f"{kernel}, bare {first[kernel] / 1000:.2f} us" for kernel in KERNELS)
+    lab.tables[TITLE] = (("program", "route", *heads), rows)
+    text = "; ".join(" ".join((what, route, " / ".join(cell.rpartition(" ")[2] for cell in cells)))
+                     for what, route, *cells in rows)
     if missed:
         raise Failure(f"goals missed: {', '.join(missed)}; all ({' / '.join(KERNELS)}): {text}")
     return f"{' / '.join(KERNELS)}: {text}"

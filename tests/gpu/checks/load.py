@@ -87,7 +87,7 @@ def eager_loading(lab):
 
 @check
 def any_runtime(lab):
-    """One program with the runtime linked statically, shared, opened with dlopen, and with the driver alone: equal counts."""
+    """One program with the runtime static, shared, opened by dlopen, and with the driver alone: equal counts."""
     if lab.device == "sim":
         raise Skip("the software device does not run the CUDA runtime")
     seen = {form: counts(lab, lab.program(f"runtime-{form}")) for form in ("static", "shared", "dlopen", "none")}
