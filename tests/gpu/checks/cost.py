@@ -22,10 +22,6 @@ def times(outcome):
     return {name: int(ns) for name, ns in re.findall(r"^time (\S+) (\d+)$", outcome.out, re.MULTILINE)}
 
 
-def is_in(outcome):
-    return "not in kernel" not in outcome.err
-
-
 def ratios(seen, bare, goals):
     """A cell for each kernel, and the goals that were missed."""
     cells, missed = [], []
@@ -52,7 +48,7 @@ def cost_in_kernels(lab):
                 outcome = lab.run_object(name, program, env=env)
             else:
                 outcome, _ = lab.record(program, options=["--no-api"], trace=False, env=env)
-            if not is_in(outcome):
+            if outcome.refusals():
                 rows.append((what, route, *("not possible" for _ in KERNELS)))
                 continue
             cells, over = ratios(times(outcome), first, goals)

@@ -106,6 +106,7 @@ def newer_ptx(lab):
     program.chmod(0o755)
     seen = counts(lab, program, "--launches", "24")
     outcome = lab.run_object("memory", program, "--launches", "24")
-    refused = re.findall(r"not in kernel .*?: (.*)", outcome.err)
+    refused = outcome.refusals()
     expect(len(refused) == 2, f"{len(refused)} kernels refused for memory probes, not 2: {outcome.err[-300:]}")
-    return f"{seen}; memory probes: {refused[0]}"
+    expect(all("Unsupported .version 9.9" in reason for reason in refused.values()), f"refused: {refused}")
+    return f"{seen}; memory probes: {next(iter(refused.values()))}"

@@ -8,6 +8,7 @@ import sys
 import time
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 try:
     import torch
 except ImportError as error:
@@ -49,7 +50,7 @@ def eager():
 
 
 def compiled():
-    step = trainer(torch.compile(model(256, 4)), *data(256))
+    step = trainer(torch.compile(model(256, 2)), *data(256))
     return [step() for _ in range(5)]
 
 
