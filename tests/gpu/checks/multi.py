@@ -131,7 +131,7 @@ def waiting_for_each_other(lab):
 
 @check
 def contexts_come_and_go(lab):
-    return exact(lab, "contexts", "40")
+    return exact(lab, "contexts", "24")
 
 
 @check
@@ -243,7 +243,7 @@ def data_parallel(lab):
 def data_parallel_probed(lab):
     """Programs at entry and exit of every kernel: NCCL's are probed, or it is said why not."""
     bare = bare_ddp(lab)
-    listed = lab.tool("gputrace-kernels", "--", *ddp_words(), env=NCCL, timeout=120).good()
+    listed = lab.tool("gputrace-kernels", "--", *ddp_words(), "--steps", "5", env=NCCL, timeout=120).good()
     nccl = [line for line in listed.out.splitlines() if "nccl" in line and not line.startswith(" " * 20)]
     probes = lab.build / "examples/bpf/threads.bpf.o"
     outcome = lab.tool("gputrace-run", probes, "--", *ddp_words(), env=NCCL, timeout=120).good()
