@@ -73,7 +73,7 @@ bool gt_session_is_open(void);
 bool gt_session_send(enum gt_message_type type, uint64_t value);
 
 /* Records to the controller. */
-void gt_emit(enum gt_record_type type, const void *payload, size_t size);
+bool gt_emit(enum gt_record_type type, const void *payload, size_t size);	/* false: it is lost */
 void gt_note(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 uint64_t gt_now(void);	/* CLOCK_MONOTONIC ns */

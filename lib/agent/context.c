@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/service.h"
@@ -11,9 +12,13 @@
 
 /* Setting up, copying out and letting go happen under this lock; launches only read. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct gt_context contexts[GT_CONTEXTS_MAX];
-static unsigned context_count;
+static struct gt_context contexts[GT_CONTEXTS_MAX];	/* by area */
+static uint32_t next_number;
 static struct gt_table *context_by_handle;
+
+#define for_each_context(c) \
+	for (struct gt_context *c = contexts; c < contexts + gt_session.contexts; c++) \
+		if (c->used)
 
 static struct gt_host_arena *area_of(const struct gt_context *context)
 {
@@ -25,6 +30,20 @@ static uint64_t dev_total(void)
 	return gt_session.slots + (uint64_t)GT_LAUNCH_SLOTS * sizeof(struct gt_launch_slot);
 }
 
+/* The rings begin where the reader waits for them, which is behind all that contexts before wrote there. */
+static const struct gt_dev_arena *first_rings(const struct gt_context *context)
+{
+	static struct gt_dev_arena arena;	/* under the lock */
+	const struct gt_host_arena *area = area_of(context);
+
+	memcpy(&arena, gt_session.base + gt_session.dev_template, sizeof(arena));
+	for (unsigned i = 0; i < GT_RINGS_MAX; i++) {
+		arena.ring[i].head = __atomic_load_n(&area->ring_tail[i], __ATOMIC_RELAXED) & ~7ull;
+		arena.ring[i].tail_seen = arena.ring[i].head;
+	}
+	return &arena;
+}
+
 static bool set_up_device_arena(struct gt_context *context)
 {
 	if (gt_cu.cuMemAlloc_v2(&context->dev, dev_total()))
@@ -33,6 +52,8 @@ static bool set_up_device_arena(struct gt_context *context)
 	       !gt_cu.cuMemsetD8Async(context->dev, 0, dev_total(), context->stream) &&
 	       !gt_cu.cuMemcpyHtoDAsync_v2(context->dev, gt_session.base + gt_session.dev_template,
 					   gt_session.dev_size, context->stream) &&
+	       !gt_cu.cuMemcpyHtoDAsync_v2(context->dev, first_rings(context), sizeof(struct gt_dev_arena),
+					   context->stream) &&
 	       !gt_cu.cuStreamSynchronize(context->stream);
 }
 
@@ -41,11 +62,14 @@ static bool pin(struct gt_context *context, uint64_t from, uint64_t to)
 {
 	uint8_t *memory = (uint8_t *)area_of(context) + from;
 	CUdeviceptr address;
+	CUresult result;
 
 	if (from == to)
 		return true;
-	if (gt_cu.cuMemHostRegister_v2(memory, to - from,
-				       CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) ||
+	result = gt_cu.cuMemHostRegister_v2(memory, to - from,
+					    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+	/* It may still be from a context that is gone. */
+	if ((result && result != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) ||
 	    gt_cu.cuMemHostGetDevicePointer_v2(&address, memory, 0))
 		return false;
 	if (!from)
@@ -96,9 +120,13 @@ static int attribute(CUdevice device, CUdevice_attribute which)
 	return value;
 }
 
-static void announce(const struct gt_context *context)
+/* Without this nobody would read its rings, so it is tried again. */
+static void announce(struct gt_context *context)
 {
-	struct gt_rec_context record = { .context = context->index, .device = context->device };
+	struct gt_rec_context record = {
+		.context = context->number, .device = context->device,
+		.area = area_of(context)->state == GT_CONTEXT_LIVE ? context->index : UINT32_MAX,
+	};
 	CUdevice device = context->device;
 	CUuuid uuid = { { 0 } };
 
@@ -112,7 +140,7 @@ static void announce(const struct gt_context *context)
 	record.pci_bus = (uint32_t)attribute(device, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
 	record.pci_device = (uint32_t)attribute(device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
 	gt_cu.cuDeviceGetName(record.name, (int)sizeof(record.name) - 1, device);
-	gt_emit(GT_REC_CONTEXT, &record, sizeof(record));
+	context->announced = gt_emit(GT_REC_CONTEXT, &record, sizeof(record));
 }
 
 static void stamp(struct gt_context *context);
@@ -125,6 +153,10 @@ static void set_up(struct gt_context *context)
 	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 	gt_cu.cuCtxGetDevice(&context->device);
 	context->usable = set_up_device_arena(context) && for_each_piece(context, pin);
+	if (context->usable) {
+		__atomic_store_n(&area_of(context)->device, context->device, __ATOMIC_RELAXED);
+		__atomic_store_n(&area_of(context)->state, GT_CONTEXT_LIVE, __ATOMIC_RELEASE);
+	}
 	announce(context);
 	if (!context->usable) {
 		gt_note(4, "no memory for probes on device %d: its kernels run without them",
@@ -133,14 +165,65 @@ static void set_up(struct gt_context *context)
 		gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 		return;
 	}
-	/* Pairs with the reader's acquire. */
-	__atomic_store_n(&area_of(context)->device, context->device, __ATOMIC_RELAXED);
-	__atomic_store_n(&area_of(context)->state, GT_CONTEXT_LIVE, __ATOMIC_RELEASE);
 	context->stamping = gt_session.flags & GT_CONFIG_STAMP;
 	if (context->stamping)
 		stamp(context);
 	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 	gt_service_start();
+}
+
+/* NULL: none is free; *ret_soon: one will be when the controller has taken in what an ended context left. */
+static struct gt_context *find_unused(bool *ret_soon)
+{
+	*ret_soon = false;
+	for (unsigned i = 0; i < gt_session.contexts; i++) {
+		struct gt_context *context = &contexts[i];
+
+		context->index = i;
+		if (context->used)
+			continue;
+		/* Pairs with the controller's release when all is ready for the next. */
+		if (__atomic_load_n(&area_of(context)->state, __ATOMIC_ACQUIRE) == GT_CONTEXT_UNUSED)
+			return context;
+		*ret_soon = true;
+	}
+	return NULL;
+}
+
+/* Making a context takes the driver far longer than the controller needs; one that does not answer costs this once. */
+#define AREA_PATIENCE_NS 50000000
+
+static struct gt_context *wait_for_unused(void)
+{
+	static bool hopeless;
+	const struct timespec pause = { .tv_nsec = 500000 };
+	uint64_t deadline = gt_now() + AREA_PATIENCE_NS;
+	struct gt_context *context;
+	bool soon;
+
+	for (;;) {
+		context = find_unused(&soon);
+		if (context || !soon || hopeless || gt_now() > deadline)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	if (!context && !hopeless)
+		gt_note(4, "more than %u CUDA contexts at a time%s: kernels of further ones run without probes",
+			gt_session.contexts, soon ? ", and nobody takes in what ended ones left" : "");
+	hopeless = !context;
+	return context;
+}
+
+static void begin(struct gt_context *context, CUcontext handle)
+{
+	unsigned index = context->index;
+
+	memset(context, 0, sizeof(*context));
+	context->index = index;
+	context->used = true;
+	context->handle = handle;
+	context->number = next_number++;
+	set_up(context);
 }
 
 static struct gt_context *open_context(CUcontext handle)
@@ -149,17 +232,12 @@ static struct gt_context *open_context(CUcontext handle)
 
 	pthread_mutex_lock(&lock);
 	context = gt_table_get(&context_by_handle, handle);
-	if (!context && context_count < gt_session.contexts) {
-		context = &contexts[context_count];
-		context->handle = handle;
-		context->index = context_count++;
-		set_up(context);
+	if (!context)
+		context = wait_for_unused();
+	if (context && context->handle != handle) {
+		begin(context, handle);
 		if (gt_table_set(&context_by_handle, handle, context))
 			context = NULL;
-	} else if (!context && context_count == gt_session.contexts) {
-		context_count++;	/* say it once */
-		gt_note(4, "more than %u CUDA contexts: kernels of further ones run without probes",
-			gt_session.contexts);
 	}
 	pthread_mutex_unlock(&lock);
 	return context;
@@ -229,9 +307,9 @@ void gt_context_give_back_slot(struct gt_context *context, uint32_t slot, uint64
 
 struct gt_context *gt_context_with_arena(CUdeviceptr dev)
 {
-	for (unsigned i = 0; i < context_count && i < gt_session.contexts; i++) {
-		if (contexts[i].usable && contexts[i].dev == dev)
-			return &contexts[i];
+	for_each_context(context) {
+		if (context->usable && context->dev == dev)
+			return context;
 	}
 	return NULL;
 }
@@ -271,8 +349,8 @@ static void with_context(struct gt_context *context, void (*fn)(struct gt_contex
 void gt_contexts_flush(void)
 {
 	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < context_count && i < gt_session.contexts; i++)
-		with_context(&contexts[i], copy_out);
+	for_each_context(context)
+		with_context(context, copy_out);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -287,6 +365,21 @@ void gt_context_flush(CUcontext handle)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Tell the controller of it, and of its end, if that is still to be done. */
+static void settle(struct gt_context *context)
+{
+	struct gt_host_arena *area = area_of(context);
+
+	if (!context->announced)
+		announce(context);
+	if (context->handle || !context->announced)
+		return;
+	/* Pairs with the reader's acquire. */
+	if (__atomic_load_n(&area->state, __ATOMIC_RELAXED) == GT_CONTEXT_LIVE)
+		__atomic_store_n(&area->state, GT_CONTEXT_GONE, __ATOMIC_RELEASE);
+	context->used = false;
+}
+
 void gt_context_forget(CUcontext handle)
 {
 	struct gt_context *context;
@@ -294,10 +387,10 @@ void gt_context_forget(CUcontext handle)
 	pthread_mutex_lock(&lock);
 	context = gt_table_get(&context_by_handle, handle);
 	if (context) {
-		context->usable = false;
 		gt_table_set(&context_by_handle, handle, NULL);
-		/* Pairs with the reader's acquire. */
-		__atomic_store_n(&area_of(context)->state, GT_CONTEXT_GONE, __ATOMIC_RELEASE);
+		context->handle = NULL;
+		context->usable = false;
+		settle(context);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -325,16 +418,14 @@ bool gt_contexts_release(void)
 	bool all = true;
 
 	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < context_count && i < gt_session.contexts; i++) {
-		struct gt_context *context = &contexts[i];
-
+	for_each_context(context) {
 		with_context(context, release);
 		all &= !context->usable;
 		if (gt_table_get(&context_by_handle, context->handle) == context)
 			gt_table_set(&context_by_handle, context->handle, NULL);
 		memset(context, 0, sizeof(*context));
 	}
-	context_count = 0;
+	next_number = 0;
 	pthread_mutex_unlock(&lock);
 	return all;
 }
@@ -365,7 +456,7 @@ static void stamp(struct gt_context *context)
 {
 	struct gt_host_arena *area = area_of(context);
 	CUdeviceptr to = context->host + offsetof(struct gt_host_arena, stamp);
-	struct gt_rec_clock record = { .context = context->index };
+	struct gt_rec_clock record = { .context = context->number };
 	void *params[] = { &to };
 
 	if (context->stamp_pending) {
@@ -390,20 +481,23 @@ static void stamp(struct gt_context *context)
 		gt_emit(GT_REC_CLOCK, &record, sizeof(record));
 }
 
-void gt_contexts_stamp(void)
+void gt_contexts_tick(void)
 {
 	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < context_count && i < gt_session.contexts; i++) {
-		if (contexts[i].stamping)
-			with_context(&contexts[i], stamp);
+	for_each_context(context) {
+		if (context->stamping)
+			with_context(context, stamp);
+		settle(context);
 	}
 	pthread_mutex_unlock(&lock);
 }
 
-void gt_context_start_stamps(unsigned index)
+void gt_context_start_stamps(uint32_t number)
 {
 	pthread_mutex_lock(&lock);
-	if (index < context_count && index < gt_session.contexts)
-		contexts[index].stamping = true;
+	for_each_context(context) {
+		if (context->number == number)
+			context->stamping = true;
+	}
 	pthread_mutex_unlock(&lock);
 }

@@ -11,7 +11,9 @@
 #include "lib/wire/wire.h"
 
 struct gt_context {
-	CUcontext handle;
+	bool used;		/* by a context that lives, or whose end has not been told yet */
+	CUcontext handle;	/* NULL: it has ended */
+	uint32_t number;	/* in the session; never used again */
 	unsigned index;		/* of its area in shared memory */
 	CUdevice device;
 	CUdeviceptr dev, host;	/* the arenas as the GPU sees them */
@@ -22,6 +24,7 @@ struct gt_context {
 	bool unreadable;	/* said that its arena cannot be copied out */
 	atomic_bool in_graphs;	/* graphs were given its arenas, and may be launched at any time */
 	bool usable;		/* false: setting up failed, its kernels run with probes off */
+	bool announced;
 	/* Launch slots: the launch that has each, and where to look for the next. */
 	_Atomic uint64_t slot_owner[GT_LAUNCH_SLOTS];
 	_Atomic uint32_t next_slot;
@@ -61,8 +64,8 @@ void gt_context_forget(CUcontext handle);
  */
 bool gt_contexts_release(void);
 
-/* One clock record from each context that was asked for them. */
-void gt_contexts_stamp(void);
-void gt_context_start_stamps(unsigned index);
+/* From time to time: one clock record from each context that was asked for them, and what did not fit into the ring. */
+void gt_contexts_tick(void);
+void gt_context_start_stamps(uint32_t number);
 
 #endif

@@ -52,7 +52,7 @@ static void put_word(uint64_t position, uint64_t word)
 			 word, __ATOMIC_RELAXED);
 }
 
-void gt_emit(enum gt_record_type type, const void *payload, size_t size)
+bool gt_emit(enum gt_record_type type, const void *payload, size_t size)
 {
 	struct gt_shm *shm = gt_session.shm;
 	struct gt_record record = {
@@ -63,12 +63,12 @@ void gt_emit(enum gt_record_type type, const void *payload, size_t size)
 	uint64_t position, words[2];
 
 	if (!atomic_load_explicit(&gt_active, memory_order_relaxed) || size > GT_RECORD_MAX_PAYLOAD)
-		return;
+		return false;
 	if (!take_credits(shm, record.len)) {
 		/* A reading of the clock is no event, and the next one does as well. */
 		if (type != GT_REC_CLOCK)
 			__atomic_fetch_add(&shm->agent_ctl.lost, 1, __ATOMIC_RELAXED);
-		return;
+		return false;
 	}
 	/* Whatever stands there, words are aligned and so inside the ring. */
 	position = __atomic_fetch_add(&shm->agent_ctl.head, record.len, __ATOMIC_RELAXED) & ~7ull;
@@ -84,6 +84,7 @@ void gt_emit(enum gt_record_type type, const void *payload, size_t size)
 	/* Pairs with the reader's acquire load of the first word. */
 	__atomic_store_n((uint64_t *)(void *)(gt_session.base + gt_session.agent_ring +
 			 (position & (gt_session.agent_ring_size - 1))), words[0], __ATOMIC_RELEASE);
+	return true;
 }
 
 void gt_note(int level, const char *format, ...)

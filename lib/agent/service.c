@@ -55,7 +55,7 @@ static bool serve_message(void)
 		gt_contexts_flush();
 		return gt_session_send(GT_MSG_FLUSHED, message.value);
 	case GT_MSG_STAMP:
-		gt_context_start_stamps((unsigned)message.value);
+		gt_context_start_stamps((uint32_t)message.value);
 		return true;
 	case GT_MSG_DETACH:
 		return false;
@@ -74,7 +74,7 @@ static void let_go(void)
 
 	if (!gt_session_is_open())
 		gt_note(4, "the program has closed the agent's connection: nothing more is seen of this process");
-	gt_contexts_stamp();
+	gt_contexts_tick();
 	atomic_store(&gt_active, false);
 	if (!gt_wait_until_left(PATIENCE_MS))
 		return;		/* somebody still uses it all, so it stays */
@@ -89,7 +89,7 @@ static void let_go(void)
 
 static void say_goodbye(void)
 {
-	gt_contexts_stamp();
+	gt_contexts_tick();
 	gt_contexts_flush();
 	gt_session_send(GT_MSG_BYE, 0);
 }
@@ -111,7 +111,7 @@ static void serve_until_over(void)
 			return;
 		}
 		if (r == 0) {
-			gt_contexts_stamp();
+			gt_contexts_tick();
 			rounds++;
 		}
 	}

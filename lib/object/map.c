@@ -160,6 +160,11 @@ int gt_map_keep_instance(struct gputrace_map *map, unsigned index)
 	instance = &map->instances[index];
 	if (instance->owned)
 		return 0;
+	/* Nobody looks at a ring's. */
+	if (gt_map_is_ring(map)) {
+		instance->memory = NULL;
+		return 0;
+	}
 	copy = malloc(map->layout.bytes);
 	if (!copy)
 		return gt_error(-ENOMEM, "out of memory for the contents of map %s", map->name);

@@ -81,6 +81,7 @@ static void take_launch(struct gputrace_reader *reader, struct gt_process *proce
 static void take_context(struct gputrace_reader *reader, struct gt_process *process,
 			 const uint8_t *payload, uint32_t size)
 {
+	const struct gt_target_context *context;
 	struct gt_rec_context record;
 	struct gt_queued *queued;
 
@@ -89,30 +90,33 @@ static void take_context(struct gputrace_reader *reader, struct gt_process *proc
 	memcpy(&record, payload, sizeof(record));
 	if (gt_target_context_seen(process, &record))
 		return;
+	context = gt_process_context(process, record.context);
 	queued = gt_queued_new(GPUTRACE_EVENT_CONTEXT, process, 0);
 	if (queued) {
 		queued->event.time = queued->event.end = gt_reader_now();
 		queued->event.context = record.context;
 		queued->event.device = record.device;
-		queued->event.gpu = process->contexts[record.context].gpu;
+		queued->event.gpu = context->gpu;
 		queued->event.name = queued->event.gpu->name;
-		queued->event.text = gputrace_clock_get_source_text(process->contexts[record.context].clock);
+		queued->event.text = gputrace_clock_get_source_text(context->clock);
 	}
 	gt_reader_push(reader, queued);
 }
 
 static void take_clock(struct gt_process *process, const uint8_t *payload, uint32_t size)
 {
-	const struct gputrace_gpu *gpu;
+	const struct gt_target_context *context;
+	struct gputrace_clock *clock;
 	struct gt_rec_clock record;
 
 	if (size != sizeof(record))
 		return;
 	memcpy(&record, payload, sizeof(record));
-	gpu = record.context < GT_CONTEXTS_MAX ? process->contexts[record.context].gpu : NULL;
-	if (gpu && process->clocks[gpu->index])
-		gputrace_clock_add_interval(process->clocks[gpu->index], record.before, record.after,
-					    record.gpu, GPUTRACE_CLOCK_SOURCE_PING);
+	context = gt_process_context(process, record.context);
+	clock = context && context->gpu ? process->clocks[context->gpu->index] : NULL;
+	if (clock)
+		gputrace_clock_add_interval(clock, record.before, record.after, record.gpu,
+					    GPUTRACE_CLOCK_SOURCE_PING);
 }
 
 static void take_note(struct gputrace_reader *reader, struct gt_process *process,

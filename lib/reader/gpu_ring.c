@@ -6,6 +6,7 @@
 #include "lib/object/map.h"
 #include "lib/reader/print.h"
 #include "lib/reader/reader.h"
+#include "lib/target/area.h"
 
 /*
  * The earliest that the event can have ended, for its place in the queue: taken from there it is
@@ -18,8 +19,8 @@ static void place(struct gputrace_event *event, const struct gt_target_context *
 		event->end -= event->time_error < event->end ? event->time_error : event->end;
 }
 
-static void take_kernel(struct gputrace_reader *reader, struct gt_process *process, unsigned context,
-			uint32_t size)
+static void take_kernel(struct gputrace_reader *reader, struct gt_process *process,
+			const struct gt_target_context *context, uint32_t size)
 {
 	struct gt_rec_kernel record;
 	struct gt_queued *queued;
@@ -31,16 +32,16 @@ static void take_kernel(struct gputrace_reader *reader, struct gt_process *proce
 	if (queued) {
 		queued->event.launch_id = GT_LAUNCH_OF(record.launch);
 		queued->event.kernel_id = record.kernel;
-		queued->event.context = context;
+		queued->event.context = context->number;
 		queued->event.gpu_start = record.start;
 		queued->event.gpu_end = record.end;
-		place(&queued->event, &process->contexts[context], record.end);
+		place(&queued->event, context, record.end);
 	}
 	gt_reader_push(reader, queued);
 }
 
-static void take_print(struct gputrace_reader *reader, struct gt_process *process, unsigned context,
-		       uint32_t size)
+static void take_print(struct gputrace_reader *reader, struct gt_process *process,
+		       const struct gt_target_context *context, uint32_t size)
 {
 	struct gt_rec_printk record;
 	struct gt_queued *queued;
@@ -56,15 +57,15 @@ static void take_print(struct gputrace_reader *reader, struct gt_process *proces
 			 record.fmt_size, record.args, GT_PRINTK_ARGS);
 		queued->event.text = queued->bytes;
 		queued->event.launch_id = GT_LAUNCH_OF(record.launch);
-		queued->event.context = context;
+		queued->event.context = context->number;
 		queued->event.gpu_start = queued->event.gpu_end = record.time;
-		place(&queued->event, &process->contexts[context], record.time);
+		place(&queued->event, context, record.time);
 	}
 	gt_reader_push(reader, queued);
 }
 
-static void take_data(struct gputrace_reader *reader, struct gt_process *process, unsigned context,
-		      const struct gt_layout_ring *ring, uint32_t size)
+static void take_data(struct gputrace_reader *reader, struct gt_process *process,
+		      const struct gt_target_context *context, const struct gt_layout_ring *ring, uint32_t size)
 {
 	struct gt_queued *queued;
 
@@ -75,7 +76,7 @@ static void take_data(struct gputrace_reader *reader, struct gt_process *process
 		memcpy(queued->bytes, reader->payload, size);
 		queued->event.data = queued->bytes;
 		queued->event.data_size = size;
-		queued->event.context = context;
+		queued->event.context = context->number;
 		queued->event.name = gputrace_map_get_name(ring->map);
 		/* Such a record carries no time that we know of. */
 		queued->event.time = queued->event.end = gt_reader_now();
@@ -87,30 +88,30 @@ static unsigned drain_ring(struct gputrace_reader *reader, struct gt_process *pr
 			   unsigned index)
 {
 	const struct gt_layout_ring *where = &process->target->layout.rings[index];
-	struct gt_host_arena *area = gt_process_area(process, c);
-	struct gt_target_context *context = &process->contexts[c];
+	struct gt_host_arena *arena = gt_process_area(process, c);
+	struct gt_area *area = &process->areas[c];
 	struct gt_ring ring = {
-		.data = (uint8_t *)area + where->data,
+		.data = (uint8_t *)arena + where->data,
 		.size = where->size,
-		.tail = context->tail[index],
-		.published = &area->ring_tail[index],
+		.tail = area->tail[index],
+		.published = &arena->ring_tail[index],
 	};
 	struct gt_record record;
 	unsigned count = 0;
 	int r = 0;
 
-	while (ring.tail - context->tail[index] < ring.size && (r = gt_ring_take(&ring, &record, reader->payload)) > 0) {
+	while (ring.tail - area->tail[index] < ring.size && (r = gt_ring_take(&ring, &record, reader->payload)) > 0) {
 		if (record.type == GT_REC_KERNEL)
-			take_kernel(reader, process, c, record.size);
+			take_kernel(reader, process, area->context, record.size);
 		else if (record.type == GT_REC_PRINTK)
-			take_print(reader, process, c, record.size);
+			take_print(reader, process, area->context, record.size);
 		else if (record.type == GT_REC_DATA)
-			take_data(reader, process, c, where, record.size);
+			take_data(reader, process, area->context, where, record.size);
 		count++;
 	}
-	context->tail[index] = ring.tail;
+	area->tail[index] = ring.tail;
 	if (r < 0) {
-		context->broken |= 1ull << index;
+		area->broken |= 1ull << index;
 		gt_reader_push_note(reader, process, "the program has overwritten a ring of the GPU's: nothing more is read from it", 0);
 	}
 	return count;
@@ -120,39 +121,50 @@ static unsigned drain_ring(struct gputrace_reader *reader, struct gt_process *pr
 static void count_lost(struct gputrace_reader *reader, struct gt_process *process, unsigned c)
 {
 	const struct gt_layout *layout = &process->target->layout;
-	struct gt_host_arena *area = gt_process_area(process, c);
-	const struct gt_dev_arena *dev = (const void *)((uint8_t *)area + layout->shm.snapshot);
-	struct gt_target_context *context = &process->contexts[c];
+	struct gt_host_arena *arena = gt_process_area(process, c);
+	const struct gt_dev_arena *dev = (const void *)((uint8_t *)arena + layout->shm.snapshot);
+	struct gt_area *area = &process->areas[c];
 	/* Pairs with the agent's release after it has copied. */
-	uint64_t snapshot = __atomic_load_n(&area->snapshot, __ATOMIC_ACQUIRE);
+	uint64_t snapshot = __atomic_load_n(&arena->snapshot, __ATOMIC_ACQUIRE);
 
-	if (snapshot == context->snapshot)
+	if (snapshot == area->snapshot)
 		return;
-	context->snapshot = snapshot;
+	area->snapshot = snapshot;
 	for (unsigned i = 0; i < layout->ring_count; i++) {
 		uint64_t lost = __atomic_load_n(&dev->ring[i].lost, __ATOMIC_RELAXED);
 
-		if (lost <= context->lost[i])
+		if (lost <= area->lost[i])
 			continue;
 		gt_reader_push_lost(reader, process, layout->rings[i].map ?
 				    gputrace_map_get_name(layout->rings[i].map) : "the ring of kernels and printed text",
-				    lost - context->lost[i]);
-		context->lost[i] = lost;
+				    lost - area->lost[i]);
+		area->lost[i] = lost;
 	}
+}
+
+static unsigned drain_area(struct gputrace_reader *reader, struct gt_process *process, unsigned c)
+{
+	/* Pairs with the agent's release: what a context that has gone wrote is there. */
+	uint32_t state = __atomic_load_n(&gt_process_area(process, c)->state, __ATOMIC_ACQUIRE);
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < process->target->layout.ring_count; i++) {
+		if (!(process->areas[c].broken & 1ull << i))
+			count += drain_ring(reader, process, c, i);
+	}
+	count_lost(reader, process, c);
+	if (state == GT_CONTEXT_GONE && !count)
+		gt_area_release(process, c);
+	return count;
 }
 
 unsigned gt_reader_drain_gpu(struct gputrace_reader *reader, struct gt_process *process)
 {
 	unsigned count = 0;
 
-	for (unsigned c = 0; c < GT_CONTEXTS_MAX; c++) {
-		if (!process->contexts[c].known)
-			continue;
-		for (unsigned i = 0; i < process->target->layout.ring_count; i++) {
-			if (!(process->contexts[c].broken & 1ull << i))
-				count += drain_ring(reader, process, c, i);
-		}
-		count_lost(reader, process, c);
+	for (unsigned c = 0; c < process->target->layout.shm.contexts; c++) {
+		if (process->areas[c].context)
+			count += drain_area(reader, process, c);
 	}
 	return count;
 }

@@ -9,7 +9,7 @@
 bool gt_reader_host_time(const struct gt_target_context *context, uint64_t gpu, uint64_t *ret_host,
 			 uint64_t *ret_error)
 {
-	return context->clock && !gputrace_clock_to_host(context->clock, gpu, GPUTRACE_CLOCK_BOUND_REGISTER,
+	return context && context->clock && !gputrace_clock_to_host(context->clock, gpu, GPUTRACE_CLOCK_BOUND_REGISTER,
 							 ret_host, ret_error);
 }
 
@@ -22,10 +22,12 @@ static void resolve_name(struct gputrace_event *event, const struct gt_process *
 
 static void resolve_gpu(struct gputrace_event *event, const struct gt_process *process)
 {
-	if (event->context >= GT_CONTEXTS_MAX || !process->contexts[event->context].known)
+	const struct gt_target_context *context = gt_process_context(process, event->context);
+
+	if (!context)
 		return;
-	event->device = process->contexts[event->context].device;
-	event->gpu = process->contexts[event->context].gpu;
+	event->device = context->device;
+	event->gpu = context->gpu;
 }
 
 static void resolve_launch(struct gputrace_event *event, struct gt_process *process)
@@ -97,7 +99,7 @@ static void use_causality(struct gputrace_event *event, const struct gt_process 
 
 static void resolve_gpu_time(struct gputrace_event *event, const struct gt_process *process)
 {
-	const struct gt_target_context *context = &process->contexts[event->context];
+	const struct gt_target_context *context = gt_process_context(process, event->context);
 	uint64_t start_error = 0, end_error = 0;
 
 	if (gt_reader_host_time(context, event->gpu_start, &event->time, &start_error) &&

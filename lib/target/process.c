@@ -177,11 +177,16 @@ int gt_process_send(struct gt_process *process, enum gt_message_type type, uint6
 	       (ssize_t)sizeof(message) ? 0 : -errno;
 }
 
-struct gt_host_arena *gt_process_area(const struct gt_process *process, unsigned context)
+struct gt_target_context *gt_process_context(const struct gt_process *process, uint32_t number)
+{
+	return number < process->context_count ? process->contexts[number] : NULL;
+}
+
+struct gt_host_arena *gt_process_area(const struct gt_process *process, unsigned index)
 {
 	const struct gt_shm *shm = &process->target->layout.shm;
 
-	return (void *)(process->base + shm->areas + context * shm->area_size);
+	return (void *)(process->base + shm->areas + index * shm->area_size);
 }
 
 void gt_process_forget(struct gt_process *process)
@@ -206,6 +211,9 @@ void gt_process_free(struct gt_process *process)
 	if (process->shm_fd >= 0)
 		close(process->shm_fd);
 	gt_launches_free(process->launches);
+	for (uint32_t i = 0; i < process->context_count; i++)
+		free(process->contexts[i]);
+	free(process->contexts);
 	free(process->kernels);
 	free(process);
 }

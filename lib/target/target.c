@@ -17,6 +17,7 @@
 #include "lib/attach/link.h"
 #include "lib/attach/shared.h"
 #include "lib/ctx.h"
+#include "lib/target/area.h"
 #include "lib/target/context.h"
 #include "lib/target/spawn.h"
 #include "lib/util/error.h"
@@ -237,7 +238,7 @@ int gt_target_flush(struct gputrace_target *target, int timeout_ms)
 
 	for (struct gt_process *process = target->processes; process; process = process->next) {
 		/* A process without a context has no thread that would answer, and nothing to copy. */
-		if (process->socket >= 0 && process->contexts[0].known)
+		if (process->socket >= 0 && process->context_count)
 			gt_process_send(process, GT_MSG_FLUSH, serial);
 		else
 			process->flush_serial = serial;

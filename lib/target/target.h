@@ -18,12 +18,17 @@
 struct gt_api_trace;
 struct gt_kernel_programs;
 
-/* One CUDA context of a traced process. */
+/* One CUDA context of a traced process; stays when it has ended, since events about it come later. */
 struct gt_target_context {
-	bool known;		/* announced */
+	uint32_t number;	/* in the process */
 	int device;		/* ordinal as the program sees it */
 	const struct gputrace_gpu *gpu;	/* NULL: cannot be followed, and so below */
 	struct gputrace_clock *clock;	/* the GPU's, or the process's for it */
+};
+
+/* The piece of shared memory that one context after another uses. */
+struct gt_area {
+	const struct gt_target_context *context;	/* NULL: none */
 	/* Of each GPU ring: how far we have read, and what was lost according to the latest snapshot. */
 	uint64_t tail[GT_RINGS_MAX];
 	uint64_t lost[GT_RINGS_MAX];
@@ -31,6 +36,7 @@ struct gt_target_context {
 	uint64_t snapshot;	/* the latest that was looked at */
 	unsigned *instances;	/* of the layout's maps, in order */
 	unsigned instance_count;
+	bool stuck;		/* said that it cannot be used again */
 };
 
 struct gputrace_kernel {
@@ -57,7 +63,9 @@ struct gt_process {
 	uint64_t started, finished;	/* launches with a place in the timeline, and kernels of such */
 	bool agent_broken;	/* one of its rings holds nonsense */
 	uint64_t flush_serial;	/* latest that it has answered */
-	struct gt_target_context contexts[GT_CONTEXTS_MAX];
+	struct gt_target_context **contexts;	/* by number; numbers are dense */
+	uint32_t context_count, context_room;
+	struct gt_area areas[GT_CONTEXTS_MAX];
 	/* By a GPU's index: its clock by what this process reports, where its timer cannot be read. */
 	struct gputrace_clock *clocks[GT_GPUS_MAX];
 	struct gputrace_kernel **kernels;	/* by id; ids are dense */
@@ -91,6 +99,7 @@ struct gputrace_target {
 	char *libcuda;		/* what it will load, as far as we can tell; may be NULL */
 	struct gt_process *processes;	/* newest last */
 	struct gputrace_gpu *gpus;
+	uint64_t kept_bytes;	/* copies of maps of contexts that have ended */
 	struct gputrace_kernel *kernels, *last_kernel;
 	uint64_t name_bytes;	/* of their names */
 	struct gputrace_link *links;
@@ -122,7 +131,9 @@ bool gt_process_serve(struct gt_process *process);
 void gt_process_forget(struct gt_process *process);
 void gt_process_free(struct gt_process *process);
 int gt_process_send(struct gt_process *process, enum gt_message_type type, uint64_t value);
-struct gt_host_arena *gt_process_area(const struct gt_process *process, unsigned context);
+/* The context with this number; NULL: it is not known. */
+struct gt_target_context *gt_process_context(const struct gt_process *process, uint32_t number);
+struct gt_host_arena *gt_process_area(const struct gt_process *process, unsigned index);
 
 /* kernels.c */
 int gt_target_add_kernel(struct gt_process *process, const struct gt_rec_function *record,

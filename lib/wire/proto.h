@@ -21,7 +21,7 @@ enum gt_message_type {
 	GT_MSG_READY,		/* agent: hooks are in; `value` counts them */
 	GT_MSG_FLUSH,		/* controller: copy the device arenas out; `value` is a serial */
 	GT_MSG_FLUSHED,		/* agent: done; `value` is the serial */
-	GT_MSG_STAMP,		/* controller: send clock records for context `value` */
+	GT_MSG_STAMP,		/* controller: send clock records for the context with number `value` */
 	GT_MSG_BYE,		/* agent: the process ends or is let go, the arenas have been copied out */
 	GT_MSG_DETACH,		/* controller: let go of the process, then say BYE */
 };

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define GT_WIRE_VERSION 6u
+#define GT_WIRE_VERSION 7u
 #define GT_WIRE_MAGIC 0x6563617274757067ull	/* "gputrace" */
 
 /*
@@ -128,7 +128,7 @@ struct gt_rec_launch {
 	uint64_t stream;	/* id of the stream, 0 the legacy default stream */
 	uint32_t kernel;	/* kernel id */
 	uint32_t tid;
-	uint32_t context;	/* index of the context area */
+	uint32_t context;	/* its number, UINT32_MAX: none that probes could work in */
 	uint32_t flags;		/* GT_LAUNCH_* */
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;	/* dynamic shared memory */
@@ -166,18 +166,18 @@ enum gt_reason {
 };
 
 struct gt_rec_context {
-	uint32_t context;	/* index of the context area */
+	uint32_t context;	/* its number in the process, from 0; never used again */
+	uint32_t area;		/* index of its area, UINT32_MAX: none, its kernels run without probes */
 	int32_t device;		/* ordinal as the program sees it */
 	uint8_t uuid[16];
 	uint32_t arch, sm_count;
 	char name[96];
 	uint32_t pci_domain, pci_bus, pci_device;
-	uint32_t reserved;
 };
 
 /* The GPU's time was `gpu` at some moment between the two host times. */
 struct gt_rec_clock {
-	uint32_t context, reserved;
+	uint32_t context, reserved;	/* its number */
 	uint64_t before, after;	/* CLOCK_MONOTONIC ns */
 	uint64_t gpu;		/* %globaltimer */
 };
@@ -228,9 +228,9 @@ struct gt_thread_ring {
  * the operating system's BPF maps may be mapped over some of it (see proto.h).
  */
 struct gt_host_arena {
-	uint64_t ring_tail[GT_RINGS_MAX];	/* written by the reader */
+	uint64_t ring_tail[GT_RINGS_MAX];	/* written by the reader; where a new context's rings begin */
 	/* The rest is written by the agent. */
-	uint32_t state;		/* enum gt_context_state */
+	uint32_t state;		/* enum gt_context_state; the controller sets it from GONE to UNUSED */
 	int32_t device;
 	uint64_t snapshot;	/* counts snapshots of the device arena, see below */
 	uint64_t stamp;		/* written by the GPU for the agent's clock records */
@@ -238,6 +238,12 @@ struct gt_host_arena {
 	uint64_t slot_done[GT_LAUNCH_SLOTS];	/* by the GPU: the launch that used the slot last and has ended */
 };
 
+/*
+ * An area serves one context after another.  The agent takes an unused one, and says
+ * that the context has gone after its announcement (struct gt_rec_context) is in the
+ * ring; the controller takes in what is left, sets the area up for the next and says
+ * that it is unused.
+ */
 enum gt_context_state { GT_CONTEXT_UNUSED, GT_CONTEXT_LIVE, GT_CONTEXT_GONE };
 
 /*
@@ -276,7 +282,7 @@ struct gt_launch_slot {		/* all zeros between launches */
 
 /* ---- the shared memory of one traced process ---- */
 
-#define GT_CONTEXTS_MAX 16
+#define GT_CONTEXTS_MAX 32	/* of a process at a time */
 
 /*
  * Layout: this header (one page); the agent's ring; the threads' rings, if

@@ -25,7 +25,7 @@ static struct {
 } records[RECORDS_MAX];
 static unsigned record_count;
 
-void gt_emit(enum gt_record_type type, const void *payload, size_t size)
+bool gt_emit(enum gt_record_type type, const void *payload, size_t size)
 {
 	const char *strings = (const char *)payload + sizeof(struct gt_rec_function);
 
@@ -37,6 +37,7 @@ void gt_emit(enum gt_record_type type, const void *payload, size_t size)
 	snprintf(records[record_count].reason, sizeof(records[0].reason), "%s",
 		 records[record_count].record.reason_size ? strings + records[record_count].record.name_size : "");
 	record_count++;
+	return true;
 }
 
 void gt_note(int level, const char *format, ...)

@@ -53,7 +53,7 @@ void gt_launch_begin(struct gt_launch *launch, const void *function,
 	launch->context = gt_context_current();
 	launch->record.tid = thread_id();
 	launch->record.kernel = launch->kernel ? launch->kernel->id : 0;
-	launch->record.context = launch->context ? launch->context->index : GT_CONTEXTS_MAX;
+	launch->record.context = launch->context ? launch->context->number : UINT32_MAX;
 	launch->record.shared_bytes = shared_bytes;
 	for (int i = 0; i < 3; i++) {
 		launch->record.grid[i] = grid[i];

@@ -131,7 +131,7 @@ def waiting_for_each_other(lab):
 
 @check
 def contexts_come_and_go(lab):
-    return exact(lab, "contexts", "24")
+    return exact(lab, "contexts", "40")
 
 
 @check

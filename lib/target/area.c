@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/target/area.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/ctx.h"
+#include "lib/object/map.h"
+#include "lib/target/target.h"
+
+/* Of copies of ended contexts' maps in one target: a process may make contexts without end. */
+#define KEPT_MAX (1ull << 30)
+
+static int refresh(void *target, int timeout_ms)
+{
+	return gt_target_flush(target, timeout_ms);
+}
+
+/* Where the controller sees a map of a context: its memory itself, or the snapshot of it. */
+static uint8_t *map_memory(const struct gt_process *process, unsigned index, const struct gputrace_map *map)
+{
+	uint8_t *memory = (uint8_t *)gt_process_area(process, index) + map->place.offset;
+
+	return gt_map_arena(map) == GT_ARENA_DEV ? memory + process->target->layout.shm.snapshot : memory;
+}
+
+static int add_instances(struct gt_process *process, unsigned index)
+{
+	struct gputrace_target *target = process->target;
+	const struct gt_layout *layout = &target->layout;
+	struct gt_area *area = &process->areas[index];
+	struct gputrace_instance_info info = {
+		.pid = process->pid, .context = area->context->number, .gpu = area->context->gpu->index,
+	};
+
+	if (!layout->map_count)
+		return 0;
+	memcpy(info.uuid, area->context->gpu->uuid, sizeof(info.uuid));
+	area->instances = calloc(layout->map_count, sizeof(*area->instances));
+	if (!area->instances)
+		return -ENOMEM;
+	for (unsigned i = 0; i < layout->map_count; i++) {
+		struct gputrace_map *map = layout->maps[i];
+		int r = 0;
+
+		/* What all contexts and the operating system's kernel share is there already. */
+		if (map->live)
+			area->instances[i] = map->live_instance;
+		else
+			r = gt_map_add_instance(map, map_memory(process, index, map), refresh, target, &info,
+						&area->instances[i]);
+		if (r)
+			return r;
+		area->instance_count++;
+	}
+	return 0;
+}
+
+int gt_area_take(struct gt_process *process, unsigned index, const struct gt_target_context *context)
+{
+	if (index >= process->target->layout.shm.contexts)
+		return -ERANGE;
+	if (process->areas[index].context)
+		return -EBUSY;
+	process->areas[index].context = context;
+	return add_instances(process, index);
+}
+
+/* shared: also those that the operating system's kernel has, whose memory does not end with a context. */
+static int keep_maps(struct gputrace_target *target, struct gt_area *area, bool shared)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < area->instance_count; i++) {
+		struct gputrace_map *map = target->layout.maps[i];
+		int error = map->live && !shared ? 0 : gt_map_keep_instance(map, area->instances[i]);
+
+		r = r ? r : error;
+	}
+	return r;
+}
+
+static void drop_instances(struct gt_area *area)
+{
+	free(area->instances);
+	area->instances = NULL;
+	area->instance_count = 0;
+}
+
+static uint64_t bytes_to_keep(const struct gputrace_target *target, const struct gt_area *area)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < area->instance_count; i++) {
+		const struct gputrace_map *map = target->layout.maps[i];
+
+		bytes += map->live || gt_map_is_ring(map) ? 0 : gt_map_bytes(map);
+	}
+	return bytes;
+}
+
+static void reset_maps(const struct gt_process *process, unsigned index)
+{
+	const struct gt_layout *layout = &process->target->layout;
+
+	for (unsigned i = 0; i < layout->map_count; i++) {
+		const struct gputrace_map *map = layout->maps[i];
+		uint8_t *memory = map_memory(process, index, map);
+
+		if (map->live || gt_map_is_ring(map))
+			continue;
+		memset(memory, 0, gt_map_bytes(map));
+		if (map->initial)
+			gt_map_write_initial(map, memory);
+	}
+}
+
+/* The next context's rings begin past all that the last one can have reserved, so nothing of it looks like a record. */
+static void reset_rings(struct gt_process *process, unsigned index)
+{
+	const struct gt_layout *layout = &process->target->layout;
+	struct gt_host_arena *arena = gt_process_area(process, index);
+	struct gt_area *area = &process->areas[index];
+
+	for (unsigned i = 0; i < layout->ring_count; i++) {
+		area->tail[i] += layout->rings[i].size;
+		area->lost[i] = 0;
+		__atomic_store_n(&arena->ring_tail[i], area->tail[i], __ATOMIC_RELAXED);
+	}
+	area->broken = 0;
+}
+
+void gt_area_release(struct gt_process *process, unsigned index)
+{
+	struct gputrace_target *target = process->target;
+	struct gt_area *area = &process->areas[index];
+	uint64_t bytes = bytes_to_keep(target, area);
+
+	if (bytes > KEPT_MAX - target->kept_bytes || keep_maps(target, area, false)) {
+		if (!area->stuck)
+			gt_log(target->ctx, GPUTRACE_LOG_ERROR,
+			       "process %d: no memory to keep the maps of a context that has ended; there is room for one context less",
+			       process->pid);
+		area->stuck = true;
+		return;
+	}
+	target->kept_bytes += bytes;
+	drop_instances(area);
+	reset_maps(process, index);
+	reset_rings(process, index);
+	area->context = NULL;
+	/* Pairs with the agent's acquire when it looks for an area. */
+	__atomic_store_n(&gt_process_area(process, index)->state, GT_CONTEXT_UNUSED, __ATOMIC_RELEASE);
+}
+
+void gt_target_keep_maps(struct gputrace_target *target)
+{
+	for (struct gt_process *process = target->processes; process; process = process->next) {
+		for (unsigned i = 0; i < GT_CONTEXTS_MAX; i++) {
+			keep_maps(target, &process->areas[i], true);
+			drop_instances(&process->areas[i]);
+		}
+	}
+}

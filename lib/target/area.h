@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Context areas: given to one CUDA context after another. */
+#ifndef GT_TARGET_AREA_H
+#define GT_TARGET_AREA_H
+
+struct gputrace_target;
+struct gt_process;
+struct gt_target_context;
+
+/*
+ * A context has begun to use an area: every map gets an instance there.  -ERANGE: no
+ * such area; -EBUSY: another context has it; -ENOMEM.
+ */
+int gt_area_take(struct gt_process *process, unsigned index, const struct gt_target_context *context);
+
+/* The context has gone and nothing of it is left in the rings: keep its maps, and make the area ready for the next. */
+void gt_area_release(struct gt_process *process, unsigned index);
+
+/* Shared memory is about to go: maps keep what they hold. */
+void gt_target_keep_maps(struct gputrace_target *target);
+
+#endif
