@@ -145,19 +145,25 @@ static void attach(uint32_t point, const char *function, const char *kernel, uin
 	};
 }
 
-static struct gt_module *build(const char *folder, const char *name, void **ret_image)
+static struct gt_module *build_image(const void *image)
 {
 	struct gt_source source;
 	struct gt_module *module;
-	size_t size;
 
 	record_count = 0;
-	load(folder, name, ret_image, &size);
-	ck_assert(gt_source_open(*ret_image, &source));
+	ck_assert(gt_source_open(image, &source));
 	module = gt_build(&source);
 	ck_assert_ptr_nonnull(module);
 	gt_source_close(&source);
 	return module;
+}
+
+static struct gt_module *build(const char *folder, const char *name, void **ret_image)
+{
+	size_t size;
+
+	load(folder, name, ret_image, &size);
+	return build_image(*ret_image);
 }
 
 static void drop(struct gt_module *module, void *image)
@@ -326,6 +332,46 @@ START_TEST(fatbin)
 }
 END_TEST
 
+/* ---- PTX alone ---- */
+
+#define KERNEL(name, parameters) ".visible .entry " name "(" parameters ")\n{\n\tret;\n}\n"
+
+/* Its neighbours are served. */
+START_TEST(one_kernel_at_the_limit)
+{
+	struct gt_module *module = NULL;
+
+	attach(GT_POINT_ENTRY, "entry", "*", 2);
+	module = build_image(".version 7.8\n.target sm_90\n.address_size 64\n"
+			     KERNEL("few", ".param .u64 a") KERNEL("full", ".param .b8 a[4080]")
+			     KERNEL("none", "") KERNEL("over", ".param .b8 a[4073]"));
+	ck_assert_ptr_nonnull(module->replacement);
+	expect("few", GT_ROUTE_PTX, GT_REASON_NONE, 1u << 2);
+	expect("none", GT_ROUTE_PTX, GT_REASON_NONE, 1u << 2);
+	expect("full", GT_ROUTE_NONE, GT_REASON_PARAMS, 0);
+	expect("over", GT_ROUTE_NONE, GT_REASON_PARAMS, 0);
+	ck_assert(kernel_of(module, "few")->probed);
+	ck_assert(!kernel_of(module, "full")->probed);
+	ck_assert_uint_eq(modules_compiled, 1);
+	gt_build_free(module);
+}
+END_TEST
+
+START_TEST(every_kernel_at_the_limit)
+{
+	struct gt_module *module;
+
+	attach(GT_POINT_ENTRY, "entry", "*", 2);
+	module = build_image(".version 7.8\n.target sm_90\n.address_size 64\n"
+			     KERNEL("full", ".param .b8 a[4080]") KERNEL("over", ".param .b8 a[4096]"));
+	ck_assert_ptr_null(module->replacement);
+	expect("full", GT_ROUTE_NONE, GT_REASON_PARAMS, 0);
+	expect("over", GT_ROUTE_NONE, GT_REASON_PARAMS, 0);
+	ck_assert_uint_eq(modules_compiled, 0);
+	gt_build_free(module);
+}
+END_TEST
+
 /* An image is known again by its bytes; another is told from it. */
 START_TEST(sources)
 {
@@ -368,6 +414,8 @@ int main(void)
 	tcase_add_test(tcase, points_inside);
 	tcase_add_test(tcase, forced_to_ptx);
 	tcase_add_loop_test(tcase, fatbin, 0, 4);
+	tcase_add_test(tcase, one_kernel_at_the_limit);
+	tcase_add_test(tcase, every_kernel_at_the_limit);
 	tcase_add_test(tcase, sources);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
