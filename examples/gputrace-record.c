@@ -4,6 +4,7 @@
  * what the GPU did, on one clock; printed, or as a trace file for Perfetto.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "print-event.h"
@@ -15,20 +16,28 @@ static const char usage[] =
 	"on the GPU, in order of their ends (times are microseconds of CLOCK_MONOTONIC).\n"
 	"\n"
 	"  -o, --output=FILE write a trace in Chrome's JSON format instead of printing;\n"
-	"                    open it at https://ui.perfetto.dev\n"
+	"                    open it at https://ui.perfetto.dev; FILE.folded gets folded\n"
+	"                    stacks for flamegraph.pl, and means --stacks\n"
+	"  --stacks[=N]      take stacks of at most N (127) frames with calls\n"
+	"  --functions=LIBRARY:PATTERN\n"
+	"                    record calls of other functions too, as libnccl.so.2:nccl*\n"
 	"  --api=WAY         record driver calls by 'uprobes' or by the 'agent'; 'any', the\n"
 	"                    default: by uprobes where they are permitted\n"
 	"  --no-api          do not record driver calls\n"
 	TOOL_OPTIONS_HELP;
 
+#define STACK_FRAMES 127	/* the most that the library takes */
+
 struct record {
 	struct tool tool;
 	struct gputrace_writer *writer;
 	const char *output;
-	uint32_t api_flags;
+	uint32_t api_flags, stack_frames;
+	const char *functions;
+	struct gputrace_symbolizer *symbolizer;
 	int no_api;
 	int write_failed;
-	uint64_t launches, kernels, calls, lost, unended, max_error;
+	uint64_t launches, kernels, calls, others, lost, unended, max_error;
 	struct print print;
 };
 
@@ -39,6 +48,9 @@ static void count(struct record *record, const struct gputrace_event *event)
 	switch (gputrace_event_get_type(event)) {
 	case GPUTRACE_EVENT_API:
 		record->calls++;
+		break;
+	case GPUTRACE_EVENT_CALL:
+		record->others++;
 		break;
 	case GPUTRACE_EVENT_LAUNCH:
 		record->launches++;
@@ -116,12 +128,31 @@ static void set_api(struct record *record, const char *way)
 		tool_fail(&record->tool, "--api is 'any', 'uprobes' or 'agent', not '%s'", way);
 }
 
+static void set_stacks(struct record *record, const char *frames)
+{
+	char *end = NULL;
+	unsigned long n = frames ? strtoul(frames, &end, 10) : STACK_FRAMES;
+
+	if (n < 1 || n > STACK_FRAMES || (end && *end))
+		tool_fail(&record->tool, "--stacks is a number from 1 to %d, not '%s'", STACK_FRAMES, frames);
+	record->stack_frames = (uint32_t)n;
+}
+
+static int is_folded(const struct record *record)
+{
+	const char *suffix = record->output ? strrchr(record->output, '.') : NULL;
+
+	return suffix && !strcmp(suffix, ".folded");
+}
+
 static char **parse(struct record *record, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "output", required_argument, NULL, 'o' },
 		{ "api", required_argument, NULL, 'a' },
 		{ "no-api", no_argument, NULL, 'N' },
+		{ "stacks", optional_argument, NULL, 's' },
+		{ "functions", required_argument, NULL, 'f' },
 		TOOL_LONG_OPTIONS,
 		{ 0 }
 	};
@@ -134,38 +165,79 @@ static char **parse(struct record *record, int argc, char **argv)
 			set_api(record, optarg);
 		else if (option == 'N')
 			record->no_api = 1;
+		else if (option == 's')
+			set_stacks(record, optarg);
+		else if (option == 'f')
+			record->functions = optarg;
 		else
 			tool_option(&record->tool, option, optarg);
 	}
 	return argv + optind;
 }
 
+static void attach_functions(struct record *record, struct gputrace_link **link)
+{
+	struct gputrace_functions_opts opts = { .size = sizeof(opts), .stack_frames = record->stack_frames };
+	const char *colon = strrchr(record->functions, ':');
+	char library[4096];
+
+	if (!colon || colon - record->functions >= (ptrdiff_t)sizeof(library))
+		tool_fail(&record->tool, "--functions is LIBRARY:PATTERN, not '%s'", record->functions);
+	snprintf(library, sizeof(library), "%.*s", (int)(colon - record->functions), record->functions);
+	if (gputrace_attach_functions(record->tool.target, library, colon + 1, &opts, link))
+		tool_fail(&record->tool, "%s", gputrace_last_error());
+}
+
+static void attach(struct record *record, struct gputrace_link *links[3])
+{
+	struct gputrace_api_opts opts = { .size = sizeof(opts), .flags = record->api_flags,
+					  .stack_frames = record->stack_frames };
+
+	if (gputrace_attach_timeline(record->tool.target, &links[0]))
+		tool_fail(&record->tool, "%s", gputrace_last_error());
+	if (!record->no_api && gputrace_attach_api(record->tool.target, &opts, &links[1]))
+		tool_warn(&record->tool, "without driver calls: %s", gputrace_last_error());
+	if (record->functions)
+		attach_functions(record, &links[2]);
+}
+
+static void open_output(struct record *record)
+{
+	int format = is_folded(record) ? GPUTRACE_FORMAT_FOLDED_STACKS : GPUTRACE_FORMAT_CHROME_JSON;
+
+	if (record->stack_frames && gputrace_symbolizer_new(record->tool.ctx, &record->symbolizer))
+		tool_fail(&record->tool, "%s", gputrace_last_error());
+	gputrace_reader_set_symbolizer(record->tool.reader, record->symbolizer);
+	record->print.symbolizer = record->symbolizer;
+	if (!record->output)
+		return;
+	if (gputrace_writer_open(record->tool.ctx, record->output, format, &record->writer))
+		tool_fail(&record->tool, "%s", gputrace_last_error());
+	gputrace_writer_set_symbolizer(record->writer, record->symbolizer);
+}
+
 int main(int argc, char **argv)
 {
 	struct record record = { .tool = { .name = "gputrace-record", .usage = usage } };
-	struct gputrace_api_opts opts = { .size = sizeof(opts) };
-	struct gputrace_link *timeline = NULL, *api = NULL;
+	struct gputrace_link *links[3] = { NULL };
 	char **command = parse(&record, argc, argv);
 
+	if (is_folded(&record) && !record.stack_frames)
+		record.stack_frames = STACK_FRAMES;
 	tool_open(&record.tool);
 	tool_spawn(&record.tool, command);
-	if (gputrace_attach_timeline(record.tool.target, &timeline))
-		tool_fail(&record.tool, "%s", gputrace_last_error());
-	opts.flags = record.api_flags;
-	if (!record.no_api && gputrace_attach_api(record.tool.target, &opts, &api))
-		tool_warn(&record.tool, "without driver calls: %s", gputrace_last_error());
-	if (record.output && gputrace_writer_open(record.tool.ctx, record.output, GPUTRACE_FORMAT_CHROME_JSON,
-						  &record.writer))
-		tool_fail(&record.tool, "%s", gputrace_last_error());
+	attach(&record, links);
+	open_output(&record);
 
 	tool_follow(&record.tool, handle, &record);
 
 	close_output(&record);
 	if (!record.tool.quiet)
 		summarise(&record);
-	gputrace_link_unref(api);
-	gputrace_link_unref(timeline);
+	for (unsigned i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		gputrace_link_unref(links[i]);
+	gputrace_symbolizer_unref(record.symbolizer);
 	if (record.write_failed)
 		record.tool.status = EXIT_TOOL;
-	return tool_finish(&record.tool, record.launches || record.kernels || record.calls);
+	return tool_finish(&record.tool, record.launches || record.kernels || record.calls || record.others);
 }

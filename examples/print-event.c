@@ -27,7 +27,7 @@ static void print_registers(const struct gputrace_event *event)
 	const uint64_t *args = gputrace_event_get_args(event, &n);
 
 	for (unsigned i = 0; i < n; i++)
-		printf("%s%#" PRIx64, i ? ", " : "(", args[i]);
+		printf("%s%#" PRIx64, i ? ", " : " (", args[i]);
 	printf(") = %#" PRIx64, gputrace_event_get_return_value(event));
 }
 
@@ -77,6 +77,43 @@ static void print_details(const struct gputrace_event *event)
 	}
 }
 
+static void print_frame(const struct gputrace_frame *frame)
+{
+	const char *name = gputrace_frame_get_name(frame), *module = gputrace_frame_get_module(frame);
+	const char *file = gputrace_frame_get_file(frame);
+
+	printf("%54s", "");
+	if (name)
+		printf("%s", tool_printable(name));
+	else
+		printf("%#" PRIx64, gputrace_frame_get_address(frame));
+	if (file)
+		printf(" at %s:%" PRIu32, tool_printable(file), gputrace_frame_get_line(frame));
+	else if (module)
+		printf(" in %s+%#" PRIx64, tool_printable(module), gputrace_frame_get_offset(frame));
+	if (gputrace_frame_get_caller(frame))
+		printf(" (inlined)");
+	if (!name)
+		printf(" (%s)", gputrace_frame_get_reason(frame));
+	putchar('\n');
+}
+
+static void print_stack(const struct print *print, const struct gputrace_event *event)
+{
+	const struct gputrace_frame *frame;
+	unsigned count;
+	const uint64_t *stack = gputrace_event_get_stack(event, &count);
+
+	for (unsigned i = 0; print->symbolizer && i < count; i++) {
+		/* Within the call instruction; the address itself is behind it. */
+		if (gputrace_symbolizer_resolve(print->symbolizer, gputrace_event_get_pid(event),
+						gputrace_event_get_time(event), stack[i] - 1, &frame))
+			continue;
+		for (; frame; frame = gputrace_frame_get_caller(frame))
+			print_frame(frame);
+	}
+}
+
 void print_event(struct print *print, const struct gputrace_event *event)
 {
 	static const char *const kinds[] = {
@@ -105,4 +142,5 @@ void print_event(struct print *print, const struct gputrace_event *event)
 	       tool_printable(gputrace_event_get_name(event)));
 	print_details(event);
 	putchar('\n');
+	print_stack(print, event);
 }

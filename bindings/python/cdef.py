@@ -8,7 +8,8 @@ compiler.
 import pathlib
 import re
 
-AREAS = ["common", "ctx", "object", "compile", "clock", "target", "attach", "event", "gpu", "reader", "export"]
+AREAS = ["common", "ctx", "object", "compile", "clock", "target", "attach", "event", "gpu", "symbol", "reader",
+         "export"]
 BPF_HEADER = "bpf/gputrace_gpu.h"
 
 # Of <linux/bpf.h>: kinds of maps that an object may hold, and flags of an update.

@@ -71,9 +71,9 @@ class Tool:
             sys.exit(EXIT_NOT_FOUND if error.errno == errno.ENOENT else EXIT_CANNOT_RUN)
         return self.target
 
-    def events(self):
+    def events(self, symbolizer=None):
         """Let the command run; its events until it has ended.  Signals sent to us go to it."""
-        reader = self.target.reader()
+        reader = self.target.reader(symbolizer=symbolizer)
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2:
             signal.signal(number, self.pass_on)
         self.target.resume()

@@ -42,6 +42,8 @@ GPUTRACE_API uint64_t gputrace_event_get_gpu_end(const struct gputrace_event *ev
 GPUTRACE_API int gputrace_event_get_pid(const struct gputrace_event *event);
 GPUTRACE_API int gputrace_event_get_tid(const struct gputrace_event *event);
 GPUTRACE_API const char *gputrace_event_get_name(const struct gputrace_event *event);
+/* API and CALL that the operating system's kernel saw: the thread's name, as in /proc/PID/task/TID/comm. */
+GPUTRACE_API const char *gputrace_event_get_command(const struct gputrace_event *event);
 /* NOTE and PRINT: the text; FUNCTION: why not every program meant for it is in it; CONTEXT: how its clock is read; API and CALL: what is odd about the call, else NULL. */
 GPUTRACE_API const char *gputrace_event_get_text(const struct gputrace_event *event);
 
@@ -75,7 +77,7 @@ GPUTRACE_API const char *gputrace_event_get_arg_name(const struct gputrace_event
  * API and CALL, where stacks were asked for: the return addresses of the functions
  * that the call was made from, the caller's first, and how many.  Found by frame
  * pointers: functions compiled without them are missing, and what called them may
- * be.
+ * be.  gputrace_symbolizer_resolve() names them.
  */
 GPUTRACE_API const uint64_t *gputrace_event_get_stack(const struct gputrace_event *event,
 						      unsigned *ret_count);

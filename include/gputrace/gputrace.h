@@ -14,6 +14,7 @@
 #include <gputrace/attach.h>
 #include <gputrace/event.h>
 #include <gputrace/gpu.h>
+#include <gputrace/symbol.h>
 #include <gputrace/reader.h>
 #include <gputrace/export.h>
 

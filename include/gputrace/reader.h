@@ -8,6 +8,7 @@ GPUTRACE_BEGIN_DECLS
 
 struct gputrace_target;
 struct gputrace_event;
+struct gputrace_symbolizer;
 
 /*
  * One stream over all rings of a target.  Events come in the order of their ends
@@ -45,6 +46,14 @@ GPUTRACE_API int gputrace_reader_wait(struct gputrace_reader *reader, int timeou
  * none for now.  Never blocks.  Valid until the next call with this reader.
  */
 GPUTRACE_API const struct gputrace_event *gputrace_reader_next(struct gputrace_reader *reader);
+
+/*
+ * Show the symbolizer each stack as it comes in (NULL: no longer), so that it can
+ * name the functions in it also when the process has ended before the event is
+ * delivered.  The reader holds a reference; both then count as one object.
+ */
+GPUTRACE_API void gputrace_reader_set_symbolizer(struct gputrace_reader *reader,
+						 struct gputrace_symbolizer *symbolizer);
 
 /* Records dropped so far, over all rings. */
 GPUTRACE_API uint64_t gputrace_reader_get_lost(const struct gputrace_reader *reader);

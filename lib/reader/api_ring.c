@@ -5,6 +5,7 @@
 
 #include "lib/attach/link.h"
 #include "lib/reader/reader.h"
+#include "lib/symbol/symbolizer.h"
 #include "lib/uprobe/api_trace.h"
 
 static struct gt_process *process_by_pid(struct gputrace_target *target, uint32_t pid)
@@ -19,10 +20,12 @@ static struct gt_process *process_by_pid(struct gputrace_target *target, uint32_
 	return found;
 }
 
-static void keep_stack(struct gt_queued *queued, const struct gt_api_call *call)
+static void keep_stack(struct gputrace_reader *reader, struct gt_queued *queued, const struct gt_api_call *call)
 {
 	if (!call->stack_count)
 		return;
+	if (reader->symbolizer)
+		gt_symbolizer_note(reader->symbolizer, (int)call->pid, call->enter, call->stack, call->stack_count);
 	queued->event.stack = memcpy(queued->bytes, call->stack, call->stack_count * sizeof(*call->stack));
 	queued->event.stack_count = call->stack_count;
 }
@@ -38,6 +41,7 @@ void gt_reader_push_call(struct gputrace_reader *reader, struct gt_process *proc
 		queued->event.pid = (int)call->pid;
 		queued->event.tid = (int)call->tid;
 		queued->event.name = call->name;
+		memcpy(queued->event.command, call->comm, sizeof(call->comm));
 		queued->event.api_function = (int)call->function;
 		queued->event.result = call->result;
 		queued->event.value = call->value;
@@ -45,7 +49,7 @@ void gt_reader_push_call(struct gputrace_reader *reader, struct gt_process *proc
 			queued->event.text = "it never returned";
 		queued->event.arg_count = call->arg_count;
 		memcpy(queued->event.args, call->args, sizeof(queued->event.args));
-		keep_stack(queued, call);
+		keep_stack(reader, queued, call);
 	}
 	gt_reader_push(reader, queued);
 }

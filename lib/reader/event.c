@@ -50,6 +50,11 @@ const char *gputrace_event_get_name(const struct gputrace_event *event)
 	return event->name;
 }
 
+const char *gputrace_event_get_command(const struct gputrace_event *event)
+{
+	return event->command[0] ? event->command : NULL;
+}
+
 const char *gputrace_event_get_text(const struct gputrace_event *event)
 {
 	return event->text;

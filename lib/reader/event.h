@@ -31,6 +31,7 @@ struct gputrace_event {
 	unsigned stack_count;
 	const char *name;
 	const char *text;
+	char command[16];		/* of the thread */
 	const void *data;
 	size_t data_size;
 	uint64_t count;

@@ -160,9 +160,17 @@ struct gputrace_reader *gputrace_reader_unref(struct gputrace_reader *reader)
 	gputrace_target_unref(reader->target);
 	gt_queue_free(&reader->queue);
 	free(reader->current);
+	gputrace_symbolizer_unref(reader->symbolizer);
 	close(reader->epoll_fd);
 	free(reader);
 	return NULL;
+}
+
+void gputrace_reader_set_symbolizer(struct gputrace_reader *reader, struct gputrace_symbolizer *symbolizer)
+{
+	gputrace_symbolizer_ref(symbolizer);
+	gputrace_symbolizer_unref(reader->symbolizer);
+	reader->symbolizer = symbolizer;
 }
 
 int gputrace_reader_get_fd(const struct gputrace_reader *reader)

@@ -16,6 +16,7 @@ struct gputrace_reader {
 	uint64_t window_ns;
 	int epoll_fd;
 	struct gt_queue queue;
+	struct gputrace_symbolizer *symbolizer;	/* may be NULL */
 	struct gt_queued *current;	/* what gputrace_reader_next() gave last */
 	uint64_t lost, api_lost;
 	uint64_t collected;		/* CLOCK_MONOTONIC ns: all that was written before has been taken in */

@@ -20,14 +20,6 @@ static char path[] = "/tmp/gputrace-chrome-XXXXXX";
 static struct gputrace_writer *writer;
 static struct json_object *trace;
 
-/* Stands in for the reader's own, which has a table of functions. */
-const char *gputrace_event_get_arg_name(const struct gputrace_event *event, unsigned index)
-{
-	static const char *const names[] = { "f", "hStream" };
-
-	return event->type == GPUTRACE_EVENT_API && index < event->arg_count && index < 2 ? names[index] : NULL;
-}
-
 static void set_up(void)
 {
 	int fd;

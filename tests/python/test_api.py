@@ -46,6 +46,34 @@ class Calls(unittest.TestCase):
         self.assertEqual(len(launches), 3)
 
     @unittest.skipIf(os.geteuid(), "uprobes need root")
+    def test_stacks_have_names(self):
+        symbolizer = gputrace.Symbolizer()
+        names = set()
+
+        class Watched(Run):
+            def _follow(self, target, *_):
+                target.attach_api(stack_frames=127)
+                reader = target.reader(symbolizer=symbolizer)
+                target.resume()
+                for event in reader:
+                    if event.name == "cuLaunchKernel":
+                        names.update(frame.name for frame in symbolizer.stack(event))
+                        self.event = event
+
+        event = Watched("vecadd", "3").event
+        self.assertIn("add", names)
+        self.assertEqual(event.command, "target")
+        # The process has ended: it is the symbolizer that remembers.
+        frame = symbolizer.resolve(event.pid, event.stack[0] - 1, time=event.time)[0]
+        self.assertEqual(frame.module, os.path.realpath(TARGET))
+        self.assertTrue(frame.file.endswith("tests/e2e/target.c"))
+        self.assertGreater(frame.line, 0)
+        self.assertIsNone(frame.reason)
+        self.assertGreater(len(frame.build_id), 0)
+        [nothing] = symbolizer.resolve(event.pid, 1, time=event.time)
+        self.assertEqual((nothing.name, nothing.module, str(nothing)), (None, None, "0x1"))
+        self.assertIn("no code there", nothing.reason)
+
     def test_no_such_functions(self):
         with gputrace.Target.spawn(["/bin/true"], device=gputrace.Device.SIM) as target:
             with self.assertRaisesRegex(gputrace.Error, "has no function that matches no_such"):

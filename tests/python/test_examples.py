@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example tools say what their twins in C say, but for numbers of processes and times."""
 import json
+import os
 import re
 import subprocess
 import sys
@@ -60,10 +61,33 @@ class Twins(unittest.TestCase):
         self.assertIn("20 launches, 20 kernels on the GPU, 0 driver calls, 0 lost", python.stderr)
         self.assertEqual(self.kinds(python), self.kinds(c))
 
+    @unittest.skipIf(os.geteuid(), "uprobes need root")
+    def test_stacks_and_functions(self):
+        # What the command says would come between the lines.
+        c, python = both("record", "--device=sim", "--stacks=2", f"--functions={TARGET}:main", "--", "sh", "-c",
+                         f"exec {TARGET} vecadd 2 >/dev/null")
+        self.assertEqual(self.kinds(python), self.kinds(c))
+        self.assertRegex(c.stdout, r"(?m)^ .* call .* main \(0x3, .*\) = 0$")
+        self.assertRegex(c.stdout, r"(?m)^ {54}\S.*libc\S*[+:]")  # as far as its symbols are there
+        self.assertRegex(c.stdout, r"(?m)^ {54}(main|add|run_vecadd) at \S*target\.c:\d+")
+
+    @unittest.skipIf(os.geteuid(), "uprobes need root")
+    def test_folded_stacks(self):
+        with tempfile.NamedTemporaryFile(suffix=".folded") as file:
+            for said in both("record", "--device=sim", "-o", file.name, TARGET, "vecadd", "20"):
+                self.assertEqual(said.returncode, 0)
+                lines = file.read().decode().splitlines()
+                self.assertTrue(all(re.fullmatch(r"[^;]+(;[^;]+)* [1-9]\d*", line) for line in lines))
+                self.assertTrue(any(re.match(r"target;.*(main|add|run_vecadd).*;cuLaunchKernel \d+$", line)
+                                    for line in lines), lines)
+                self.assertTrue(any(re.match(r"target;.*;cuLaunchKernel;vecadd \[GPU\] \d+$", line)
+                                    for line in lines), lines)
+                file.seek(0)
+
     @staticmethod
     def kinds(said):
         """The lines without their numbers, in an order of their own."""
-        text = re.sub(r" error=\d+ns", "", said.stdout)
+        text = re.sub(r" error=\d+ns", "", re.sub(r"0x[0-9a-f]+", "N", said.stdout))
         return sorted(" ".join(re.sub(r"[\d.]+", "N", line).split()) for line in text.splitlines())
 
     def test_record_into_a_file(self):

@@ -28,6 +28,7 @@ from .object import Object
 from .program import Granularity, Point, Program
 from .reader import Reader
 from .source import CompileError, Diagnostic, bpf, compile_bpf
+from .symbolizer import Frame, Symbolizer
 from .target import Device, Target
 from .writer import Format, Writer
 
@@ -35,7 +36,7 @@ __version__ = version()
 
 __all__ = [
     "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "Device", "Diagnostic", "Drift", "Error",
-    "Event", "EventType", "Format", "Gpu", "Granularity", "HostPair", "Image", "InstanceInfo", "Kernel", "Link", "LogLevel",
-    "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView", "Moment", "Object", "Point", "Program", "Reader",
-    "Route", "Target", "Writer", "bpf", "compile_bpf", "gpu_context", "host_pair", "version",
+    "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image", "InstanceInfo", "Kernel", "Link",
+    "LogLevel", "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView", "Moment", "Object", "Point", "Program",
+    "Reader", "Route", "Symbolizer", "Target", "Writer", "bpf", "compile_bpf", "gpu_context", "host_pair", "version",
 ]

@@ -41,7 +41,7 @@ class Event:
     What an event's type lacks is 0, empty or None.
     """
 
-    __slots__ = ("type", "time", "end", "time_error", "gpu_start", "gpu_end", "pid", "tid", "name", "text",
+    __slots__ = ("type", "time", "end", "time_error", "gpu_start", "gpu_end", "pid", "tid", "name", "text", "command",
                  "launch_id", "kernel_id", "device", "gpu", "context", "stream", "grid", "block", "shared_bytes",
                  "result", "return_value", "args", "stack", "data", "count", "_reader", "_serial")
 
@@ -57,6 +57,7 @@ class Event:
     #: NOTE, PRINT: the text; FUNCTION: why not every program meant for it is in it; CONTEXT: how its
     #: clock is read; API, CALL: what is odd about the call
     text: Optional[str]
+    command: Optional[str]  #: API, CALL seen by the operating system's kernel: the thread's name
     launch_id: int  #: ties launch, kernel and API call of one process together; 0: none
     kernel_id: int
     device: int  #: ordinal of the GPU as the program numbers them, which two processes may do differently; -1: none
@@ -87,6 +88,7 @@ class Event:
         self.tid = lib.gputrace_event_get_tid(pointer)
         self.name = text(lib.gputrace_event_get_name(pointer))
         self.text = text(lib.gputrace_event_get_text(pointer))
+        self.command = text(lib.gputrace_event_get_command(pointer))
         self.launch_id = lib.gputrace_event_get_launch_id(pointer)
         self.kernel_id = lib.gputrace_event_get_kernel_id(pointer)
         self.device = lib.gputrace_event_get_device(pointer)

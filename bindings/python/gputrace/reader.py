@@ -14,6 +14,7 @@ from .error import check
 from .event import Event
 
 if TYPE_CHECKING:
+    from .symbolizer import Symbolizer
     from .target import Target
 
 POLL_S = 0.002  # rings that the GPU writes wake nobody up
@@ -28,14 +29,18 @@ class Reader(Handle):
     Other threads run while it waits, and Ctrl-C is heard.
     """
 
-    __slots__ = ("_target", "_serial", "_current", "_ended")
+    __slots__ = ("_target", "_serial", "_current", "_ended", "_symbolizer")
 
-    def __init__(self, target: "Target", *, window: float = 0.0) -> None:
+    def __init__(self, target: "Target", *, window: float = 0.0,
+                 symbolizer: Optional["Symbolizer"] = None) -> None:
         result = ffi.new("struct gputrace_reader **")
         opts = options("gputrace_reader_opts", window_ns=round(window * 1e9))
         with guard:
             check(lib.gputrace_reader_new(target._pointer, opts, result))
             super().__init__(own(result[0], lib.gputrace_reader_unref))
+            if symbolizer is not None:
+                lib.gputrace_reader_set_symbolizer(self._pointer, symbolizer._pointer)
+        self._symbolizer = symbolizer
         self._target = target
         target._reader = weakref.ref(self)
         self._serial = 0

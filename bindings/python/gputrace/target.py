@@ -24,6 +24,7 @@ from .program import Program
 
 if TYPE_CHECKING:
     from .reader import Reader
+    from .symbolizer import Symbolizer
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -158,15 +159,16 @@ class Target(Handle):
                             options("gputrace_functions_opts", ring_bytes=ring_bytes,
                                     stack_frames=stack_frames))
 
-    def reader(self, *, window: float = 0.0) -> "Reader":
+    def reader(self, *, window: float = 0.0, symbolizer: Optional["Symbolizer"] = None) -> "Reader":
         """The stream of events; a target has one reader at a time.
 
         window: for how many seconds an event is held back so that earlier ones
         can overtake it; default 0.02.
+        symbolizer: sees each stack as it comes in, so that it can name the functions in it later.
         """
         from .reader import Reader
 
-        return Reader(self, window=window)
+        return Reader(self, window=window, symbolizer=symbolizer)
 
     def resume(self) -> None:
         """Let the program run."""

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A file with code, and what its symbols and DWARF say of a place in it. */
+#ifndef GT_SYMBOL_MODULE_H
+#define GT_SYMBOL_MODULE_H
+
+#include <stdint.h>
+
+struct gputrace_frame;
+struct gt_mapping;
+
+struct gt_module {
+	struct gt_module *next;
+	uint64_t device, inode;
+	char *path;		/* as the process knows it; of memory without a name "[memory]" */
+	int generated;		/* code that the process made, or that the kernel gave it: there is no file */
+	int fd;			/* the mapped file; -1: it could not be opened, or is libdwfl's by now */
+	const char *reason;	/* why nothing can be known of it; static text */
+	struct Dwfl *dwfl;
+	struct Dwfl_Module *module;
+	const uint8_t *build_id;
+	int build_id_size;
+};
+
+/* Takes over the descriptor; fd -1: with the reason.  NULL: no memory. */
+struct gt_module *gt_module_new(const struct gt_mapping *mapping, int fd, const char *reason);
+void gt_module_free(struct gt_module *module);
+
+/*
+ * Say in a frame what is at an offset of the file, with frames for what was
+ * inlined there: `frame` becomes the innermost.  -ENOMEM.
+ */
+int gt_module_resolve(struct gt_module *module, uint64_t file_offset, struct gputrace_frame *frame);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/symbol/perf_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK 65536
+#define BYTES_MAX (256 << 20)	/* of a file */
+#define LINE_MAX_BYTES 4096	/* of which a longer line's rest is cut off */
+
+void gt_perf_map_free(struct gt_perf_map *map)
+{
+	for (unsigned i = 0; i < map->count; i++)
+		free(map->list[i].name);
+	free(map->list);
+	*map = (struct gt_perf_map){ 0 };
+}
+
+static int add(struct gt_perf_map *map, const struct gt_perf_entry *entry)
+{
+	if (map->count == map->room) {
+		unsigned room = map->room ? 2 * map->room : 256;
+		struct gt_perf_entry *list = reallocarray(map->list, room, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		map->list = list;
+		map->room = room;
+	}
+	map->list[map->count] = *entry;
+	map->list[map->count].order = map->count;
+	map->count++;
+	map->sorted = false;
+	return 0;
+}
+
+/* "START SIZE name", both hexadecimal; 0 also for a line that is none. */
+static int take_line(struct gt_perf_map *map, const char *line, size_t length)
+{
+	char text[LINE_MAX_BYTES];
+	struct gt_perf_entry entry;
+	char *end;
+	int r;
+
+	if (length > sizeof(text) - 1)
+		length = sizeof(text) - 1;
+	memcpy(text, line, length);
+	text[length] = '\0';
+	entry.start = strtoull(text, &end, 16);
+	if (end == text || *end != ' ')
+		return 0;
+	line = end + 1;
+	entry.size = strtoull(line, &end, 16);
+	if (end == line || *end != ' ' || !end[1] || !entry.size)
+		return 0;
+	entry.name = strdup(end + 1);
+	r = entry.name ? add(map, &entry) : -ENOMEM;
+	if (r)
+		free(entry.name);
+	return r;
+}
+
+int gt_perf_map_read(struct gt_perf_map *map, int fd)
+{
+	char *buffer = malloc(CHUNK);
+	int r = buffer ? 0 : -ENOMEM;
+
+	while (r == 0 && map->taken < BYTES_MAX) {
+		ssize_t n = pread(fd, buffer, CHUNK, map->taken);
+		char *line = buffer, *end;
+
+		if (n <= 0) {
+			r = n < 0 ? -errno : 0;
+			break;
+		}
+		while (r == 0 && (end = memchr(line, '\n', (size_t)(buffer + n - line)))) {
+			r = take_line(map, line, (size_t)(end - line));
+			line = end + 1;
+		}
+		/* What has no end yet is read again when it has, unless nothing has that fits. */
+		if (line == buffer && n < CHUNK)
+			break;
+		map->taken += line == buffer ? n : line - buffer;
+	}
+	free(buffer);
+	return r;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct gt_perf_entry *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+const struct gt_perf_entry *gt_perf_map_find(struct gt_perf_map *map, uint64_t address)
+{
+	unsigned low = 0, high = map->count;
+
+	if (!map->sorted && map->count)
+		qsort(map->list, map->count, sizeof(*map->list), compare);
+	map->sorted = true;
+	/* The last that begins at or before the address. */
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (map->list[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address - map->list[low - 1].start >= map->list[low - 1].size)
+		return NULL;
+	return &map->list[low - 1];
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of code that a program made while it ran: what it wrote into /tmp/perf-PID.map. */
+#ifndef GT_SYMBOL_PERF_MAP_H
+#define GT_SYMBOL_PERF_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct gt_perf_entry {
+	uint64_t start, size;
+	uint64_t order;		/* a later one took the memory over */
+	char *name;
+};
+
+struct gt_perf_map {
+	struct gt_perf_entry *list;
+	unsigned count, room;
+	bool sorted;
+	off_t taken;		/* bytes of the file that are in the list */
+};
+
+/* Take in what the file has gained since the last time; -ENOMEM, the errors of read(2). */
+int gt_perf_map_read(struct gt_perf_map *map, int fd);
+/* NULL: no name for the address. */
+const struct gt_perf_entry *gt_perf_map_find(struct gt_perf_map *map, uint64_t address);
+void gt_perf_map_free(struct gt_perf_map *map);
+
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/symbol/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- which process it is ---- */
+
+int gt_identity_read(int pid, struct gt_identity *identity)
+{
+	char path[64], line[1024];
+	const char *rest;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	n = fread(line, 1, sizeof(line) - 1, f);
+	fclose(f);
+	line[n] = '\0';
+	/* Fields are counted from behind the command, which may hold anything: state is the third. */
+	rest = strrchr(line, ')');
+	if (!rest || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+			    "%" SCNu64 " %*u %*d %*u %" SCNu64 " %*u %" SCNu64,
+			    &identity->start_ticks, &identity->code, &identity->stack) != 3)
+		return -ESRCH;
+	/* It has no memory any more, and waits to be waited for. */
+	return identity->code ? 0 : -ESRCH;
+}
+
+bool gt_identity_same(const struct gt_identity *a, const struct gt_identity *b)
+{
+	return a->start_ticks == b->start_ticks && a->code == b->code && a->stack == b->stack;
+}
+
+static uint64_t now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t gt_symbol_now(void)
+{
+	return now(CLOCK_MONOTONIC);
+}
+
+uint64_t gt_identity_start(const struct gt_identity *identity)
+{
+	uint64_t start = identity->start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	/* In this order: what passes between the two must not make it negative. */
+	uint64_t awake = now(CLOCK_MONOTONIC), slept = now(CLOCK_BOOTTIME) - awake;
+
+	return start > slept ? start - slept : 0;
+}
+
+/* ---- what it has mapped ---- */
+
+static FILE *open_proc(int pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return fopen(path, "re");
+}
+
+static void read_status(struct gt_symbol_process *process)
+{
+	FILE *f = open_proc(process->pid, "status");
+	char line[256];
+
+	process->inner_pid = process->pid;
+	process->owner = (uid_t)-1;
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *last = strrchr(line, '\t');
+
+		if (!strncmp(line, "NSpid:", 6) && last)
+			process->inner_pid = atoi(last + 1);
+		if (!strncmp(line, "Uid:", 4))
+			process->owner = (uid_t)strtoul(line + 4, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+}
+
+static const char had_ended[] = "the process had ended before it could be seen where it has its code";
+
+/* Libraries may have been loaded since; on failure what was known stays. */
+static int read_mappings(struct gt_symbol_process *process)
+{
+	struct gt_mappings mappings = { 0 };
+	uint64_t start = gt_symbol_now(), end;
+	FILE *f = open_proc(process->pid, "maps");
+	int r = f ? gt_mappings_read(&mappings, f) : -errno;
+
+	if (f)
+		fclose(f);
+	end = gt_symbol_now();
+	process->look_after = end + 16 * (end - start);
+	if (r == 0 && mappings.count) {
+		gt_mappings_free(&process->mappings);
+		process->mappings = mappings;
+		process->reason = NULL;
+		return 0;
+	}
+	gt_mappings_free(&mappings);
+	if (!process->mappings.count)
+		process->reason = r == -EACCES || r == -EPERM ?
+				  "not allowed to see where this process has its code (it takes the same user or CAP_SYS_PTRACE)" :
+				  had_ended;
+	return r == -ENOMEM ? r : 0;
+}
+
+static bool has_our_root(int pid)
+{
+	char path[64], own[64], its[64];
+	struct stat ours, theirs;
+	ssize_t n, m;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	n = readlink("/proc/self/ns/mnt", own, sizeof(own));
+	m = readlink(path, its, sizeof(its));
+	snprintf(path, sizeof(path), "/proc/%d/root/", pid);
+	return n > 0 && n == m && !memcmp(own, its, (size_t)n) && !stat("/", &ours) && !stat(path, &theirs) &&
+	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+struct gt_symbol_process *gt_symbol_process_new(int pid, const struct gt_identity *identity, bool gone)
+{
+	struct gt_symbol_process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	process->identity = *identity;
+	process->gone = gone;
+	if (gone) {
+		process->reason = had_ended;
+		return process;
+	}
+	process->our_root = has_our_root(pid);
+	read_status(process);
+	if (read_mappings(process)) {
+		gt_symbol_process_free(process);
+		return NULL;
+	}
+	return process;
+}
+
+void gt_symbol_process_free(struct gt_symbol_process *process)
+{
+	for (unsigned i = 0; i < process->place_room; i++)
+		gt_frame_free(process->places[i].frame);
+	free(process->places);
+	gt_frame_free(process->spare.frame);
+	gt_mappings_free(&process->mappings);
+	gt_perf_map_free(&process->perf);
+	free(process);
+}
+
+/* Is it still the program whose mappings we have? */
+static bool still_there(const struct gt_symbol_process *process)
+{
+	struct gt_identity identity;
+
+	return !process->gone && !gt_identity_read(process->pid, &identity) &&
+	       gt_identity_same(&identity, &process->identity);
+}
+
+/* ---- files ---- */
+
+/*
+ * A path of the process's own: its symbolic links, too, lead no further than to its
+ * root.  That is not held open, which would keep a container's file systems busy.
+ */
+static int open_inside(const struct gt_symbol_process *process, const char *path)
+{
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct stat status;
+	char link[64] = "/";
+	int root, fd;
+
+	if (process->gone && !process->our_root)
+		return -1;
+	if (!process->our_root)
+		snprintf(link, sizeof(link), "/proc/%d/root", process->pid);
+	root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -1;
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	close(root);
+	if (fd >= 0 && (fstat(fd, &status) || !S_ISREG(status.st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* The file that is mapped, even when it has been deleted or another one has its name; -1 and why not. */
+static int open_mapped(const struct gt_symbol_process *process, const struct gt_mapping *mapping,
+		       const char **ret_reason)
+{
+	struct stat status;
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, process->pid, mapping->start,
+		 mapping->end);
+	fd = process->gone ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_ino == mapping->inode)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	fd = open_inside(process, mapping->path);
+	if (fd < 0) {
+		*ret_reason = "its file has been deleted, or cannot be read from here";
+		return -1;
+	}
+	if (!fstat(fd, &status) && status.st_ino == mapping->inode)
+		return fd;
+	close(fd);
+	*ret_reason = "its file has been replaced by another one of the same name";
+	return -1;
+}
+
+/* Code that the process made, or that the kernel gave it. */
+static bool is_generated(const struct gt_mapping *mapping)
+{
+	return !mapping->inode || mapping->path[0] != '/' || !strncmp(mapping->path, "/memfd:", 7);
+}
+
+static struct gt_module *find_module(const struct gt_symbol_process *process,
+				     const struct gt_mapping *mapping, struct gt_module **modules)
+{
+	bool generated = is_generated(mapping);
+	const char *path = mapping->path[0] ? mapping->path : "[memory]", *reason = NULL;
+	struct gt_module *module;
+	int fd;
+
+	for (module = *modules; module; module = module->next) {
+		if (module->inode == mapping->inode && module->device == mapping->device &&
+		    !strcmp(module->path, path) && !module->reason)
+			return module;
+	}
+	fd = generated ? -1 : open_mapped(process, mapping, &reason);
+	module = gt_module_new(mapping, fd, reason);
+	if (!module)
+		return NULL;
+	module->generated = generated;
+	module->next = *modules;
+	*modules = module;
+	return module;
+}
+
+/* Whoever may write there could give names to another user's code: perf, too, asks whose file it is. */
+static int open_perf_map(const struct gt_symbol_process *process)
+{
+	struct stat status;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", process->inner_pid);
+	fd = open_inside(process, path);
+	if (fd < 0 || (!fstat(fd, &status) && (status.st_uid == process->owner || !status.st_uid)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int find_in_perf_map(struct gt_symbol_process *process, uint64_t address,
+			    const struct gt_perf_entry **ret_entry)
+{
+	int fd, r;
+
+	*ret_entry = gt_perf_map_find(&process->perf, address);
+	if (*ret_entry)
+		return 0;
+	fd = open_perf_map(process);
+	if (fd < 0)
+		return 0;
+	r = gt_perf_map_read(&process->perf, fd);
+	close(fd);
+	*ret_entry = gt_perf_map_find(&process->perf, address);
+	return r == -ENOMEM ? r : 0;
+}
+
+/* ---- places ---- */
+
+static struct gt_place *slot(struct gt_place *places, unsigned room, uint64_t address)
+{
+	unsigned i = (unsigned)((address * 0x9e3779b97f4a7c15ull) >> 32) & (room - 1);
+
+	while (places[i].address && places[i].address != address)
+		i = (i + 1) & (room - 1);
+	return &places[i];
+}
+
+static int grow(struct gt_symbol_process *process)
+{
+	unsigned room = process->place_room ? 2 * process->place_room : 256;
+	struct gt_place *places = calloc(room, sizeof(*places));
+
+	if (!places)
+		return -ENOMEM;
+	for (unsigned i = 0; i < process->place_room; i++) {
+		if (process->places[i].address)
+			*slot(places, room, process->places[i].address) = process->places[i];
+	}
+	free(process->places);
+	process->places = places;
+	process->place_room = room;
+	return 0;
+}
+
+static const struct gt_mapping *find_mapping(struct gt_symbol_process *process, uint64_t address)
+{
+	const struct gt_mapping *mapping = gt_mappings_find(&process->mappings, address);
+
+	if (mapping || gt_symbol_now() < process->look_after || !still_there(process) ||
+	    read_mappings(process))
+		return mapping;
+	return gt_mappings_find(&process->mappings, address);
+}
+
+/* The place as it is known so far, blank when it is not. */
+static struct gt_place *find_place(struct gt_symbol_process *process, uint64_t address)
+{
+	struct gt_place *place;
+
+	if (2 * process->place_count >= process->place_room && process->place_count < GT_PLACES_MAX &&
+	    grow(process))
+		return NULL;
+	place = slot(process->places, process->place_room, address);
+	if (place->address)
+		return place;
+	if (process->place_count < GT_PLACES_MAX) {
+		process->place_count++;
+	} else {
+		place = &process->spare;
+		gt_frame_free(place->frame);
+	}
+	*place = (struct gt_place){ .address = address };
+	return place;
+}
+
+struct gt_place *gt_symbol_process_place(struct gt_symbol_process *process, uint64_t address,
+					 struct gt_module **modules)
+{
+	struct gt_place *place = find_place(process, address);
+	const struct gt_perf_entry *entry;
+	const struct gt_mapping *mapping;
+
+	if (!place || place->module || place->frame)
+		return place;
+	mapping = find_mapping(process, address);
+	if (!mapping)
+		return place;
+	place->module = find_module(process, mapping, modules);
+	if (!place->module)
+		return NULL;
+	place->offset = address - mapping->start + (place->module->generated ? 0 : mapping->offset);
+	/* Now, since the file may go with the process. */
+	if (place->module->generated && find_in_perf_map(process, address, &entry))
+		return NULL;
+	return place;
+}
+
+/* ---- names ---- */
+
+static int name_generated_code(struct gt_symbol_process *process, const struct gt_place *place,
+			       struct gputrace_frame *frame)
+{
+	const struct gt_perf_entry *entry;
+	int r = find_in_perf_map(process, place->address, &entry);
+
+	if (r)
+		return r;
+	frame->module = place->module->path;
+	frame->offset = place->offset;
+	if (!entry) {
+		frame->reason = strncmp(frame->module, "[v", 2) ?
+				"code made at run time, and no /tmp/perf-PID.map names it" :
+				"code that the kernel provides";
+		return 0;
+	}
+	frame->offset = place->address - entry->start;
+	frame->name = strdup(entry->name);
+	return frame->name ? 0 : -ENOMEM;
+}
+
+int gt_symbol_process_resolve(struct gt_symbol_process *process, struct gt_place *place)
+{
+	struct gputrace_frame *frame = gt_frame_new(place->address);
+	int r = 0;
+
+	if (!frame)
+		return -ENOMEM;
+	if (!place->module)
+		frame->reason = process->reason ? process->reason : "the process has no code there";
+	else if (place->module->generated)
+		r = name_generated_code(process, place, frame);
+	else
+		r = gt_module_resolve(place->module, place->offset, frame);
+	if (r) {
+		gt_frame_free(frame);
+		return r;
+	}
+	place->frame = frame;
+	return 0;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folded stacks of events made by hand. */
+#include <check.h>
+#include <errno.h>
+#include <gputrace/gputrace.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/export/stack_tree.h"
+#include "lib/reader/event.h"
+
+#define SYMBOLIZER ((struct gputrace_symbolizer *)16)	/* stand-ins.c has no need of one */
+
+static char path[] = "/tmp/gputrace-fold-XXXXXX", text[65536];
+static struct gputrace_writer *writer;
+
+static void set_up(void)
+{
+	int fd;
+
+	strcpy(path + sizeof(path) - 7, "XXXXXX");
+	fd = mkstemp(path);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	ck_assert_int_eq(gputrace_writer_open(NULL, path, GPUTRACE_FORMAT_FOLDED_STACKS, &writer), 0);
+}
+
+static void tear_down(void)
+{
+	unlink(path);
+}
+
+static void add(struct gputrace_event event)
+{
+	ck_assert_int_eq(gputrace_writer_add(writer, &event), 0);
+}
+
+static void finish(void)
+{
+	FILE *f;
+
+	ck_assert_int_eq(gputrace_writer_close(writer), 0);
+	f = fopen(path, "r");
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+}
+
+/* The lines come in no promised order. */
+static void has_line(const char *line)
+{
+	const char *found = strstr(text, line);
+	size_t length = strlen(line);
+
+	ck_assert_msg(found && (found == text || found[-1] == '\n') && found[length] == '\n', "no '%s' in:\n%s", line,
+		      text);
+}
+
+static void has_lines(unsigned count)
+{
+	unsigned n = 0;
+
+	for (const char *c = text; *c; c++)
+		n += *c == '\n';
+	ck_assert_msg(n == count, "%u lines:\n%s", n, text);
+}
+
+/* Stacks hold return addresses, one behind what is to be named. */
+static const uint64_t deep[] = { 0x2001, 0x3001, 0x1001 }, flat[] = { 0x1001 };
+
+static struct gputrace_event call(uint64_t launch, const char *name, uint64_t time, uint64_t end)
+{
+	return (struct gputrace_event){ .type = GPUTRACE_EVENT_API, .pid = 7, .tid = 8, .command = "train", .time = time,
+		.end = end, .name = name, .launch_id = launch, .stack = deep, .stack_count = 3 };
+}
+
+static struct gputrace_event kernel(uint64_t launch, const char *name, uint64_t ns)
+{
+	return (struct gputrace_event){ .type = GPUTRACE_EVENT_KERNEL, .pid = 7, .name = name, .launch_id = launch,
+		.gpu_start = 5000, .gpu_end = 5000 + ns };
+}
+
+#define STACK "train;main;libfoo.so+0x123;outer(int: char);middle;inner"
+
+START_TEST(stacks_are_summed)
+{
+	gputrace_writer_set_symbolizer(writer, SYMBOLIZER);
+	add(call(0, "cuMemAlloc_v2", 1000, 1100));
+	add(call(0, "cuMemAlloc_v2", 2000, 2250));
+	add(call(0, "cuMemFree_v2", 3000, 3001));
+	finish();
+	has_lines(2);
+	has_line(STACK ";cuMemAlloc_v2 350");
+	has_line(STACK ";cuMemFree_v2 1");
+}
+END_TEST
+
+START_TEST(without_a_symbolizer)
+{
+	struct gputrace_event event = call(0, "cuInit", 1000, 1001);
+
+	event.command[0] = '\0';
+	event.stack = flat;
+	event.stack_count = 1;
+	add(event);
+	finish();
+	has_line("process 7;0x1001;cuInit 1");
+}
+END_TEST
+
+/* A kernel may end before the call that launched it does; of a graph there are many. */
+START_TEST(kernels_are_below_their_launches)
+{
+	gputrace_writer_set_symbolizer(writer, SYMBOLIZER);
+	add(kernel(4096, "early", 30));
+	add(call(4096, "cuLaunchKernel", 1000, 1010));
+	add(call(8192, "cuLaunchKernel", 2000, 2010));
+	add(kernel(8192, "late;x", 50));
+	add(kernel(8192, "late;x", 50));
+	add(kernel(99, "orphan", 70));
+	add(kernel(0, "stranger", 90));
+	finish();
+	has_lines(5);
+	has_line(STACK ";cuLaunchKernel 20");
+	has_line(STACK ";cuLaunchKernel;early [GPU] 30");
+	has_line(STACK ";cuLaunchKernel;late:x [GPU] 100");
+	has_line("process 7;orphan [GPU] 70");
+	has_line("process 7;stranger [GPU] 90");
+}
+END_TEST
+
+/* Calls within a call are counted once: 1000 - 100 - 200, where the first has 40 of its own. */
+START_TEST(calls_within_calls)
+{
+	struct gputrace_event outer = call(0, "ncclAllReduce", 2000, 3000), other = call(0, "cuInit", 2000, 2600);
+
+	gputrace_writer_set_symbolizer(writer, SYMBOLIZER);
+	outer.type = GPUTRACE_EVENT_CALL;
+	other.tid = 9;
+	add(call(0, "cuBefore", 1000, 1010));
+	add(call(0, "cuInner", 2110, 2170));
+	add(call(0, "cuOuter", 2100, 2200));
+	add(other);
+	add(call(0, "cuSecond", 2300, 2500));
+	add(outer);
+	finish();
+	has_lines(6);
+	has_line(STACK ";ncclAllReduce 700");
+	has_line(STACK ";cuOuter 40");
+	has_line(STACK ";cuInner 60");
+	has_line(STACK ";cuSecond 200");
+	has_line(STACK ";cuBefore 10");
+	has_line(STACK ";cuInit 600");
+}
+END_TEST
+
+/* More of them than are kept apart. */
+START_TEST(many_calls_within_one)
+{
+	for (uint64_t i = 0; i < 1000; i++)
+		add(call(0, "cuInner", 10000 + i * 10, 10005 + i * 10));
+	add(call(0, "cuOuter", 9000, 21000));
+	finish();
+	ck_assert_ptr_nonnull(strstr(text, ";cuOuter 7000\n"));
+	ck_assert_ptr_nonnull(strstr(text, ";cuInner 5000\n"));
+}
+END_TEST
+
+START_TEST(hostile_names)
+{
+	struct gputrace_event event = call(0, "a;b\nc\x1b[2J d", 1000, 1001);
+
+	event.stack_count = 0;
+	add(event);
+	event.name = NULL;
+	event.end = 500;
+	add(event);
+	finish();
+	has_lines(1);
+	has_line("train;a:b?c?[2J d 1");
+}
+END_TEST
+
+/* The table grows under many names, and each keeps its sum. */
+START_TEST(many_names)
+{
+	struct gt_stack_tree *tree = gt_stack_tree_new();
+	struct gt_stack_node *first = NULL;
+	char name[16];
+
+	for (unsigned i = 0; i < 10000; i++) {
+		struct gt_stack_node *node;
+
+		snprintf(name, sizeof(name), "n%u", i);
+		node = gt_stack_tree_below(tree, NULL, name);
+		ck_assert_ptr_ne(node, first);
+		if (!first)
+			first = node;
+	}
+	ck_assert_ptr_eq(gt_stack_tree_below(tree, NULL, "n0"), first);
+	ck_assert_ptr_ne(gt_stack_tree_below(tree, first, "n0"), first);
+	gt_stack_tree_free(tree);
+	finish();
+	has_lines(0);
+}
+END_TEST
+
+START_TEST(full_disk)
+{
+	struct gputrace_writer *full;
+	struct gputrace_event event = call(0, "cuInit", 1, 2);
+
+	ck_assert_int_eq(gputrace_writer_open(NULL, "/dev/full", GPUTRACE_FORMAT_FOLDED_STACKS, &full), 0);
+	ck_assert_int_eq(gputrace_writer_add(full, &event), 0);
+	ck_assert_int_eq(gputrace_writer_close(full), -ENOSPC);
+	ck_assert_int_eq(gputrace_writer_open(NULL, path, 2, &full), -EINVAL);
+	finish();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("folded stacks");
+	TCase *group = tcase_create("folded stacks");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(group, set_up, tear_down);
+	tcase_add_test(group, stacks_are_summed);
+	tcase_add_test(group, without_a_symbolizer);
+	tcase_add_test(group, kernels_are_below_their_launches);
+	tcase_add_test(group, calls_within_calls);
+	tcase_add_test(group, many_calls_within_one);
+	tcase_add_test(group, hostile_names);
+	tcase_add_test(group, many_names);
+	tcase_add_test(group, full_disk);
+	suite_add_tcase(suite, group);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

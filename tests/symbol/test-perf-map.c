@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/symbol/perf_map.h"
+
+static FILE *file;
+static struct gt_perf_map map;
+
+static void setup(void)
+{
+	file = tmpfile();
+	ck_assert_ptr_nonnull(file);
+}
+
+static void teardown(void)
+{
+	fclose(file);
+	gt_perf_map_free(&map);
+}
+
+static void append(const char *text)
+{
+	fputs(text, file);
+	fflush(file);
+	ck_assert_int_eq(gt_perf_map_read(&map, fileno(file)), 0);
+}
+
+static const char *name(uint64_t address)
+{
+	const struct gt_perf_entry *entry = gt_perf_map_find(&map, address);
+
+	return entry ? entry->name : "none";
+}
+
+START_TEST(test_lookup)
+{
+	append("7f10 10 py::work:/srv/a b.py\n0x7f40 8 prefixed\n1000 20 first\n");
+	ck_assert_str_eq(name(0x7f0f), "none");
+	ck_assert_str_eq(name(0x7f10), "py::work:/srv/a b.py");
+	ck_assert_str_eq(name(0x7f1f), "py::work:/srv/a b.py");
+	ck_assert_str_eq(name(0x7f20), "none");
+	ck_assert_str_eq(name(0x7f47), "prefixed");
+	ck_assert_str_eq(name(0x1000), "first");
+	ck_assert_str_eq(name(0), "none");
+	ck_assert_str_eq(name(UINT64_MAX), "none");
+}
+END_TEST
+
+/* Half a line counts when its other half has come; memory that was used again has its latest name. */
+START_TEST(test_growing)
+{
+	append("1000 20 old\n2000 20 ha");
+	ck_assert_str_eq(name(0x1000), "old");
+	ck_assert_str_eq(name(0x2000), "none");
+	append("lf\n1000 10 new\n");
+	ck_assert_str_eq(name(0x2000), "half");
+	ck_assert_str_eq(name(0x1000), "new");
+	ck_assert_uint_eq(map.count, 3);
+}
+END_TEST
+
+START_TEST(test_nonsense)
+{
+	append("\n \n1000\n1000 10\n1000 10 \nzz 10 name\n1000 zz name\n1000 0 empty\nffffffffffffffff 10 end\n");
+	ck_assert_uint_eq(map.count, 1);
+	ck_assert_str_eq(name(UINT64_MAX), "end");
+	ck_assert_str_eq(name(5), "none");
+}
+END_TEST
+
+/* A line longer than what is read at a time neither stops the reading nor fills the memory. */
+START_TEST(test_long_line)
+{
+	fputs("1000 10 ", file);
+	for (int i = 0; i < 200000; i++)
+		fputc('x', file);
+	append("\n2000 10 after\n");
+	ck_assert_str_eq(name(0x2000), "after");
+	if (gt_perf_map_find(&map, 0x1000))
+		ck_assert_uint_lt(strlen(name(0x1000)), 4096);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("perf map");
+	TCase *t = tcase_create("perf map");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, test_lookup);
+	tcase_add_test(t, test_growing);
+	tcase_add_test(t, test_nonsense);
+	tcase_add_test(t, test_long_line);
+	suite_add_tcase(s, t);
+	runner = srunner_create(s);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
