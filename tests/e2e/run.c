@@ -92,6 +92,10 @@ static void take(struct run *run, const struct gputrace_event *event)
 		break;
 	case GPUTRACE_EVENT_LOST:
 		run->lost += gputrace_event_get_count(event);
+		if (!strcmp(gputrace_event_get_name(event), "kernel ring of calls"))
+			run->lost_calls += gputrace_event_get_count(event);
+		if (!strcmp(gputrace_event_get_name(event), "the ring of kernels and printed text"))
+			run->lost_kernels += gputrace_event_get_count(event);
 		if (!strcmp(gputrace_event_get_name(event), "ring of a thread"))
 			run->lost_of_threads += gputrace_event_get_count(event);
 		break;

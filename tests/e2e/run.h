@@ -46,6 +46,7 @@ struct run {
 	unsigned data;		/* DATA events, their bytes in data_bytes */
 	uint64_t data_bytes;
 	uint64_t lost;
+	uint64_t lost_calls, lost_kernels;	/* in the kernel's ring, in the timeline's */
 	unsigned disorder;	/* events whose end lies before that of the one delivered before */
 	char notes[2048];
 	unsigned long long lost_of_threads;	/* what their rings had no room for */
