@@ -73,61 +73,44 @@ static size_t lower_bound(const struct gt_chain *chain, size_t first, size_t end
 	return first;
 }
 
-/* The earliest near time at which far can have shown g, in the epoch [first, end). */
-static int earliest(const struct gt_chain *chain, size_t first, size_t end, int64_t g, int64_t *ret)
+static int64_t undo(int64_t d, int64_t slope, bool up)
 {
-	const struct gt_chain_node *nodes = chain->nodes, *p, *q;
-	size_t i = lower_bound(chain, first, end, g, far_hi);
-	int64_t a, b, d;
-
-	if (i == first) {
-		d = far_hi(&nodes[first]) - g;
-		if (d > GT_CHAIN_REACH)
-			return -ERANGE;
-		gt_chain_slope_before(chain, first, end, d, &a, &b);
-		*ret = nodes[first].x - gt_slope_undo_up(d, a);
-		return 0;
-	}
-	p = &nodes[i - 1];
-	d = g - far_hi(p);
-	if (i == end) {
-		if (d > GT_CHAIN_REACH)
-			return -ERANGE;
-		slope_after(chain, first, end, d, &a, &b);
-		*ret = p->x + gt_slope_undo_down(d, b);
-		return 0;
-	}
-	q = &nodes[i];
-	*ret = gt_max64(p->x + gt_slope_undo_down(d, q->b), q->x - gt_slope_undo_up(far_hi(q) - g, q->a));
-	return 0;
+	return up ? gt_slope_undo_up(d, slope) : gt_slope_undo_down(d, slope);
 }
 
-/* The latest near time at which far can have shown g. */
-static int latest(const struct gt_chain *chain, size_t first, size_t end, int64_t g, int64_t *ret)
+/*
+ * The earliest near time at which far can have shown g, or the latest, in the
+ * epoch [first, end).  The earliest is where the upper lines reach g: counted
+ * on from a node along the steepest slope, and back from one along the flattest.
+ */
+static int moment(const struct gt_chain *chain, size_t first, size_t end, int64_t g, bool latest, int64_t *ret)
 {
+	int64_t (*far)(const struct gt_chain_node *) = latest ? far_lo : far_hi;
 	const struct gt_chain_node *nodes = chain->nodes, *p, *q;
-	size_t i = lower_bound(chain, first, end, g, far_lo);
-	int64_t a, b, d;
+	size_t i = lower_bound(chain, first, end, g, far);
+	int64_t a, b, d, on, back;
 
 	if (i == first) {
-		d = far_lo(&nodes[first]) - g;
+		d = far(&nodes[first]) - g;
 		if (d > GT_CHAIN_REACH)
 			return -ERANGE;
 		gt_chain_slope_before(chain, first, end, d, &a, &b);
-		*ret = nodes[first].x - gt_slope_undo_down(d, b);
+		*ret = nodes[first].x - undo(d, latest ? b : a, !latest);
 		return 0;
 	}
 	p = &nodes[i - 1];
-	d = g - far_lo(p);
+	d = g - far(p);
 	if (i == end) {
 		if (d > GT_CHAIN_REACH)
 			return -ERANGE;
 		slope_after(chain, first, end, d, &a, &b);
-		*ret = p->x + gt_slope_undo_up(d, a);
+		*ret = p->x + undo(d, latest ? a : b, latest);
 		return 0;
 	}
 	q = &nodes[i];
-	*ret = gt_min64(p->x + gt_slope_undo_up(d, q->a), q->x - gt_slope_undo_down(far_lo(q) - g, q->b));
+	on = p->x + undo(d, latest ? q->a : q->b, latest);
+	back = q->x - undo(far(q) - g, latest ? q->b : q->a, !latest);
+	*ret = latest ? gt_min64(on, back) : gt_max64(on, back);
 	return 0;
 }
 
@@ -174,10 +157,10 @@ int gt_chain_to_near(const struct gt_chain *chain, int64_t g_lo, int64_t g_hi, i
 	if (g_lo < -GT_CHAIN_TIME_MAX || g_hi > GT_CHAIN_TIME_MAX)
 		return -ERANGE;
 	find_epoch(chain, g_lo, &first, &end);
-	r = earliest(chain, first, end, g_lo, &lo);
+	r = moment(chain, first, end, g_lo, false, &lo);
 	if (r < 0)
 		return r;
-	r = latest(chain, first, end, g_hi, &hi);
+	r = moment(chain, first, end, g_hi, true, &hi);
 	if (r < 0)
 		return r;
 	*ret_lo = lo;

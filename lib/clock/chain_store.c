@@ -12,18 +12,23 @@
 #define FIRST_ROOM 256
 
 /*
- * Leave out every second node of the older half.  The segments on either side of
- * a node left out become one, whose slope lies somewhere in what both allowed;
- * what the node knew its neighbours know already.  So bounds only widen.
+ * Leave out nodes of the older half, so that at most half of them remain, evenly
+ * spread over their time: a node stays where otherwise there would be a gap
+ * larger than a quarter of them, spread evenly, would have.  (Every second one
+ * each time would make the oldest part ever sparser, and bounds grow with gaps.)
+ * The segments on either side of a node left out become one, whose slope lies
+ * somewhere in what both allowed; what the node knew its neighbours know
+ * already.  So bounds only widen.
  */
 static void thin(struct gt_chain *chain)
 {
 	struct gt_chain_node *nodes = chain->nodes, *next;
 	size_t half = chain->n / 2, kept = 1;
+	int64_t gap = (nodes[half].x - nodes[0].x) / gt_max64((int64_t)half / 4, 1);
 
 	for (size_t i = 1; i < half; i++) {
 		next = &nodes[i + 1];
-		if (i % 2 == 1 && !nodes[i].first && !next->first) {
+		if (!nodes[i].first && !next->first && next->x - nodes[kept - 1].x <= gap) {
 			next->a = gt_min64(next->a, nodes[i].a);
 			next->b = gt_max64(next->b, nodes[i].b);
 			next->broken |= nodes[i].broken;
