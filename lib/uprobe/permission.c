@@ -9,8 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "lib/util/error.h"
+
+#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
@@ -89,6 +92,17 @@ static int refused(const char *what, const char *detail)
 			"perf_event_open(2)%s%s", what, *detail ? "; " : "", detail);
 }
 
+static int lacking(const char *what, const char *detail)
+{
+	if (access(KERNEL_TYPES, R_OK))
+		return gt_error(-EOPNOTSUPP, "cannot %s: this kernel shows no type information (BTF, "
+				"CONFIG_DEBUG_INFO_BTF): " KERNEL_TYPES " is not there%s%s",
+				what, *detail ? "; " : "", detail);
+	return gt_error(-EOPNOTSUPP, "this kernel cannot %s: it needs BPF (CONFIG_BPF_SYSCALL), uprobes "
+			"(CONFIG_UPROBE_EVENTS) and attach cookies (Linux 5.15)%s%s",
+			what, *detail ? "; " : "", detail);
+}
+
 int gt_uprobe_error(int error, const char *what, const char *detail)
 {
 	switch (error) {
@@ -97,10 +111,7 @@ int gt_uprobe_error(int error, const char *what, const char *detail)
 		return refused(what, detail);
 	case -ENOSYS:
 	case -EOPNOTSUPP:
-		return gt_error(-EOPNOTSUPP, "this kernel cannot %s: it needs BPF (CONFIG_BPF_SYSCALL), "
-				"type information (CONFIG_DEBUG_INFO_BTF), uprobes (CONFIG_UPROBE_EVENTS) "
-				"and attach cookies (Linux 5.15)%s%s",
-				what, *detail ? "; " : "", detail);
+		return lacking(what, detail);
 	default:
 		return gt_error(error, "cannot %s: %s%s%s", what, strerror(-error),
 				*detail ? "; " : "", detail);

@@ -3,13 +3,16 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -464,6 +467,78 @@ START_TEST(test_running_tree)
 }
 END_TEST
 
+static void stay(void *ready)
+{
+	tell((int)(intptr_t)ready);
+	for (;;)
+		pause();
+}
+
+static void call_and_stay(int go, int ready)
+{
+	fake_open(&fake);
+	wait_go(go);
+	fake.cuMemFree_v2(1);
+	fake.cuMemFree_v2(2);
+	fake.cuLaunchHostFunc((void *)88, stay, (void *)(intptr_t)ready);
+}
+
+/* Killed in the middle of a call: what it had called is there, and so is that call. */
+START_TEST(test_killed)
+{
+	struct calls calls = { 0 };
+	struct child child = child_start(call_and_stay);
+	struct gt_api_trace *trace;
+
+	trace_flags = _i;
+	trace = open_for(child.pid);
+	child_go(&child);
+	child_wait_ready(&child);
+	ck_assert_int_eq(kill(child.pid, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(child.pid, NULL, 0), child.pid);
+	take(trace, &calls);
+	ck_assert_uint_eq(calls.count, 3);
+	ck_assert_uint_eq(calls.list[0].args[0], 1);
+	ck_assert_uint_eq(calls.list[1].args[0], 2);
+	ck_assert_str_eq(calls.list[2].name, "cuLaunchHostFunc");
+	ck_assert_uint_eq(calls.list[2].args[0], 88);
+	ck_assert_uint_eq(calls.list[2].flags, GT_API_CALL_UNFINISHED);
+	ck_assert_uint_eq(gt_api_trace_lost(trace), 0);
+	gt_api_trace_close(trace);
+	calls_clear(&calls);
+}
+END_TEST
+
+/* The number of a process that has ended goes to one that nobody asked for. */
+START_TEST(test_pid_reuse)
+{
+	struct calls calls = { 0 };
+	struct child watched = child_start(call_twice);
+	struct gt_api_trace *trace;
+	pid_t pid = watched.pid, again;
+	struct clone_args args = { .exit_signal = SIGCHLD, .set_tid = (uintptr_t)&pid, .set_tid_size = 1 };
+
+	trace_flags = 0;
+	child_wait_ready(&watched);
+	trace = open_for(pid);
+	child_go(&watched);
+	child_end(&watched);
+	again = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	if (again == 0) {
+		fake_open(&fake);
+		fake.cuMemFree_v2(3);
+		_exit(0);
+	}
+	ck_assert_int_eq(again, pid);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	take(trace, &calls);
+	ck_assert_uint_eq(calls.count, 1);
+	ck_assert_uint_eq(calls.list[0].args[0], 2);
+	gt_api_trace_close(trace);
+	calls_clear(&calls);
+}
+END_TEST
+
 /* In a pid namespace of its own, as in a container: ids are those that the opener sees. */
 static int in_namespace(void)
 {
@@ -655,6 +730,9 @@ static Suite *suite(void)
 	tcase_add_test(t, test_filter);
 	tcase_add_test(t, test_everybody);
 	tcase_add_test(t, test_running_tree);
+	tcase_add_loop_test(t, test_killed, 0, 1);
+	tcase_add_loop_test(t, test_killed, GT_API_TRACE_SINGLE, GT_API_TRACE_SINGLE + 1);
+	tcase_add_test(t, test_pid_reuse);
 	tcase_add_test(t, test_pid_namespace);
 	tcase_add_loop_test(t, test_queries, 0, 2);
 	tcase_add_loop_test(t, test_on_and_off, 0, 1);

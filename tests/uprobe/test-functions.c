@@ -2,9 +2,11 @@
 /* Functions watched by a pattern of their names: of a library, and of this program itself. */
 #include <check.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -163,6 +165,41 @@ START_TEST(test_deleted_library)
 }
 END_TEST
 
+/* As in a container: a file system of its own, where the library has a path that leads nowhere from here. */
+static void call_inside(int go, int ready)
+{
+	char command[512];
+
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", "/mnt", "tmpfs", 0, NULL))
+		_exit(77);
+	snprintf(command, sizeof(command), "cp %s /mnt/inside.so", FAKECUDA);
+	if (system(command))
+		_exit(11);
+	setenv("GT_TEST_FAKECUDA", "/mnt/inside.so", 1);
+	call_fake(go, ready);
+}
+
+START_TEST(test_mount_namespace)
+{
+	struct child child = child_start(call_inside);
+	struct calls calls = { 0 };
+	struct gt_api_trace *trace;
+	char *path = NULL;
+
+	child_wait_ready(&child);
+	ck_assert_int_ne(access("/mnt/inside.so", R_OK), 0);
+	ck_assert_msg(gt_find_library("inside.so", child.pid, &path) == 0, "%s", gt_error_text());
+	trace = open_pattern(child.pid, path, "cuMem*_v2");
+	child_go(&child);
+	child_end(&child);
+	ck_assert_int_eq(gt_api_trace_consume(trace, keep_named, &calls), 2);
+	gt_api_trace_close(trace);
+	calls_clear(&calls);
+	free(path);
+}
+END_TEST
+
 static void refused(const char *library, const char *pattern, int error, const char *text)
 {
 	struct gt_api_trace_opts opts = { .library = library, .pattern = pattern, .pid = getpid(),
@@ -194,6 +231,7 @@ int main(void)
 	tcase_add_test(t, test_library);
 	tcase_add_test(t, test_by_name);
 	tcase_add_test(t, test_deleted_library);
+	tcase_add_test(t, test_mount_namespace);
 	tcase_add_test(t, test_refusals);
 	suite_add_tcase(s, t);
 	runner = srunner_create(s);

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,6 +68,20 @@ START_TEST(test_enough)
 }
 END_TEST
 
+/* A kernel without type information, as far as anybody here can see. */
+START_TEST(test_no_type_information)
+{
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", "/sys/kernel/btf", "tmpfs", 0, NULL)) {
+		printf("test_no_type_information not run: this machine lets nobody make a namespace\n");
+		return;
+	}
+	ck_assert_int_eq(open_own(), -EOPNOTSUPP);
+	ck_assert_msg(strstr(gt_error_text(), "/sys/kernel/btf/vmlinux is not there") != NULL, "%s",
+		      gt_error_text());
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("permission");
@@ -78,6 +94,7 @@ int main(void)
 	tcase_add_test(t, test_ordinary_user);
 	tcase_add_test(t, test_half_the_rights);
 	tcase_add_test(t, test_enough);
+	tcase_add_test(t, test_no_type_information);
 	suite_add_tcase(s, t);
 	runner = srunner_create(s);
 	srunner_run_all(runner, CK_NORMAL);
