@@ -179,7 +179,6 @@ static int parse(const char *data, size_t size, struct gputrace_image *image, ch
 		return -ENOENT;
 	}
 	image->probe_flags = header.probe_flags;
-	image->verified = true;
 	*ret_log = log;
 	return 0;
 }

@@ -138,10 +138,8 @@ static int compile_image(const struct gputrace_program *program, const struct gt
 		return r;
 	r = compile_module(&llvm, proof, program, level, image);
 	gt_llvm_close(&llvm);
-	if (proof) {
-		image->verified = true;
+	if (proof)
 		image->probe_flags = (uint32_t)proof->wants;
-	}
 	return r;
 }
 
@@ -282,9 +280,4 @@ int gputrace_image_run(const struct gputrace_image *image, const void *context, 
 uint32_t gt_image_wants(const struct gputrace_image *image)
 {
 	return image->probe_flags;
-}
-
-bool gt_image_is_verified(const struct gputrace_image *image)
-{
-	return image->verified;
 }

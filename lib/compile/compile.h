@@ -3,7 +3,6 @@
 #ifndef GT_COMPILE_COMPILE_H
 #define GT_COMPILE_COMPILE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct gputrace_image;
@@ -25,9 +24,6 @@ int gt_image_link(const struct gputrace_image *image, unsigned number, const str
 
 /* GT_PROBE_*: what the program wants of its caller. */
 uint32_t gt_image_wants(const struct gputrace_image *image);
-
-/* Was it verified?  Only such images may be attached. */
-bool gt_image_is_verified(const struct gputrace_image *image);
 
 /*
  * The timeline's probes: __gt_timeline_entry (once per block at entry) and

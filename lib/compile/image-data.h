@@ -18,7 +18,6 @@ struct gputrace_image {
 	uint32_t context_size;
 	struct gt_symbols symbols;
 	uint32_t probe_flags;
-	bool verified;
 };
 
 /* Code of this machine, from an object file that LLVM made; symbols get the maps' own memory. */

@@ -4,6 +4,7 @@
  * device's machine.  Prints how many passed.
  */
 #include <gputrace/gputrace.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
