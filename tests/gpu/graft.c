@@ -82,6 +82,7 @@ struct variant {
 	bool off;			/* the links are switched off: nothing is counted */
 	bool library;			/* loaded by cuLibraryLoadData */
 	bool one_block;
+	bool timeline;
 };
 
 static const struct variant variants[] = {
@@ -99,6 +100,7 @@ static const struct variant variants[] = {
 	{ .name = "big", .entry = "entry-big", .exit = "exit-big" },
 	{ .name = "big-library", .entry = "entry-big", .exit = "exit-big", .library = true },
 	{ .name = "order", .entry = "entry-two", .one_block = true },
+	{ .name = "timeline", .entry = "entry-timeline", .exit = "exit-timeline", .timeline = true },
 };
 #define VARIANTS (sizeof(variants) / sizeof(variants[0]))
 
@@ -251,11 +253,31 @@ static int read_cubin(const char *path)
 /* ---- one variant ---- */
 
 struct shape {
-	unsigned grid, block;
+	unsigned grid[3], block[3];
 	int n;
 };
 
-static const struct shape shapes[] = { { 256, 192, IN_COUNT - 64 }, { 256, 100, 20011 }, { 256, 256, IN_COUNT - 64 } };
+static const struct shape shapes[] = {
+	{ { 256, 1, 1 }, { 192, 1, 1 }, IN_COUNT - 64 },
+	{ { 256, 1, 1 }, { 100, 1, 1 }, 20011 },
+	{ { 256, 1, 1 }, { 256, 1, 1 }, IN_COUNT - 64 },
+	/* For the kernel that knows of more than one dimension. */
+	{ { 16, 16, 1 }, { 16, 12, 1 }, IN_COUNT - 64 },
+	{ { 7, 5, 6 }, { 11, 3, 5 }, 20011 },
+	{ { 1, 1, 50 }, { 1, 4, 64 }, 10000 },
+};
+#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+#define FLAT_SHAPES 3u
+
+static unsigned blocks_of(const struct shape *shape)
+{
+	return shape->grid[0] * shape->grid[1] * shape->grid[2];
+}
+
+static unsigned threads_of(const struct shape *shape)	/* of one block */
+{
+	return shape->block[0] * shape->block[1] * shape->block[2];
+}
 
 struct run {
 	const struct variant *variant;
@@ -270,7 +292,8 @@ static int launch(void *function, const struct shape *shape, struct gt_launch_pa
 	int n = shape->n;
 	void *params[] = { &out_memory, &in_memory, &n, hidden };
 
-	return cuLaunchKernel(function, shape->grid, 1, 1, shape->block, 1, 1, 0, NULL, params, NULL);
+	return cuLaunchKernel(function, shape->grid[0], shape->grid[1], shape->grid[2], shape->block[0],
+			      shape->block[1], shape->block[2], 0, NULL, params, NULL);
 }
 
 /* Launches that keep the GPU busy, microseconds each; best of three. */
@@ -294,21 +317,22 @@ static uint64_t trips(const struct shape *shape)
 {
 	uint64_t sum = 0;
 
-	for (unsigned t = 0; t < shape->block; t++)
-		sum += t & 7;
-	return sum * shape->grid;
+	for (unsigned x = 0; x < shape->block[0]; x++)
+		sum += x & 7;
+	return sum * shape->block[1] * shape->block[2] * blocks_of(shape);
 }
 
 /* What each counter must hold. */
 static void expect(const struct run *run, const struct shape *shape, uint32_t id, uint64_t want[C_COUNTERS])
 {
 	const struct variant *v = run->variant;
-	uint64_t threads = (uint64_t)shape->grid * shape->block, warps = (uint64_t)shape->grid * ((shape->block + 31) / 32);
+	uint64_t blocks = blocks_of(shape), threads = blocks * threads_of(shape);
+	uint64_t warps = blocks * ((threads_of(shape) + 31) / 32);
 	uint64_t entries = v->entry && !strcmp(v->entry, "entry") ? threads :
 			   v->entry && !strcmp(v->entry, "entry-warp") ? warps : 0;
 	uint64_t exits = v->exit && !strcmp(v->exit, "exit") ? threads :
 			 v->exit && !strcmp(v->exit, "exit-warp") ? warps :
-			 v->exit && !strcmp(v->exit, "exit-block") ? shape->grid : 0;
+			 v->exit && !strcmp(v->exit, "exit-block") ? blocks : 0;
 	bool big = v->entry && !strcmp(v->entry, "entry-big"), params = v->entry && !strcmp(v->entry, "entry-params");
 	bool ring = (v->entry && !strcmp(v->entry, "entry-ring")) || (v->exit && !strcmp(v->exit, "exit-ring"));
 
@@ -346,6 +370,46 @@ static bool ring_is_whole(const struct run *run, uint64_t threads)
 	return whole;
 }
 
+/* ---- the timeline's places: all in one memory, the ring where TEST_RING says ---- */
+
+#define HOST_AT ((uint64_t)5 << 20)
+#define SLOT (LAUNCH_ID % GT_LAUNCH_SLOTS)
+
+static uint64_t word_at(const struct run *run, uint64_t at)
+{
+	return run->dev[at / 8];
+}
+
+/* One record of the launch, and its slot is clean and given back. */
+static bool timeline_is_right(const struct run *run, unsigned kernel)
+{
+	uint64_t record = HOST_AT + TEST_RING, slot = TEST_SLOTS + SLOT * sizeof(struct gt_launch_slot), dirty = 0;
+	bool right;
+
+	for (uint64_t at = 0; at < sizeof(struct gt_launch_slot); at += 8)
+		dirty |= word_at(run, slot + at);
+	right = word_at(run, offsetof(struct gt_ring_ctl, head)) == 48 && !word_at(run, offsetof(struct gt_ring_ctl, lost)) &&
+		(uint32_t)word_at(run, record) == 1 && word_at(run, record + 16) == LAUNCH_ID &&
+		word_at(run, record + 24) == 1000 + kernel && word_at(run, record + 32) &&
+		word_at(run, record + 32) <= word_at(run, record + 40) &&
+		word_at(run, HOST_AT + offsetof(struct gt_host_arena, slot_done) + 8 * SLOT) == LAUNCH_ID;
+	if (!right || dirty)
+		printf("#   timeline %s: %" PRIu64 " bytes of records, launch %" PRIx64 ", start %" PRIu64 ", end %" PRIu64 "%s\n",
+		       kernel_names[kernel], word_at(run, 0), word_at(run, record + 16), word_at(run, record + 32),
+		       word_at(run, record + 40), dirty ? ", slot not clean" : "");
+	return right && !dirty;
+}
+
+static int prepare_dev(const struct run *run)
+{
+	uint64_t credits = TEST_RING_SIZE;
+	int r = cuMemsetD8_v2(dev_memory, 0, DEV_BYTES);
+
+	if (r || !run->variant->timeline)
+		return r;
+	return cuMemcpyHtoD_v2(dev_memory + offsetof(struct gt_ring_ctl, credits), &credits, sizeof(credits));
+}
+
 static bool compare(const struct run *run, const struct shape *shape, unsigned kernel)
 {
 	uint64_t want[C_COUNTERS], at = 0;
@@ -354,17 +418,20 @@ static bool compare(const struct run *run, const struct shape *shape, unsigned k
 		while (run->expected[at] == run->got[at])
 			at++;
 		printf("#   %s %s, blocks of %u: the result differs at byte %" PRIu64 "\n", run->variant->name,
-		       kernel_names[kernel], shape->block, at);
+		       kernel_names[kernel], threads_of(shape), at);
 		return false;
 	}
+	if (run->variant->timeline)
+		return timeline_is_right(run, kernel);
 	expect(run, shape, 1000 + kernel, want);
 	for (unsigned c = 0; c < C_COUNTERS; c++)
 		if (run->dev[c] != want[c]) {
 			printf("#   %s %s, blocks of %u: counter %u is %" PRIu64 ", not %" PRIu64 "\n", run->variant->name,
-			       kernel_names[kernel], shape->block, c, run->dev[c], want[c]);
+			       kernel_names[kernel], threads_of(shape), c, run->dev[c], want[c]);
 			return false;
 		}
-	if (want[C_RING_HEAD] && !ring_is_whole(run, want[C_RING_HEAD])) {
+	/* Its threads are numbered in one dimension. */
+	if (want[C_RING_HEAD] && shape->block[0] == threads_of(shape) && !ring_is_whole(run, want[C_RING_HEAD])) {
 		printf("#   %s %s: a thread's record is missing\n", run->variant->name, kernel_names[kernel]);
 		return false;
 	}
@@ -384,7 +451,7 @@ static int try_shape(const struct run *run, const struct shape *shape, unsigned 
 	for (int i = 0; !r && i < REPEATS; i++) {
 		r = cuMemsetD8_v2(out_memory, 0, OUT_BYTES);
 		if (!r)
-			r = cuMemsetD8_v2(dev_memory, 0, DEV_BYTES);
+			r = prepare_dev(run);
 		if (!r)
 			r = launch(probed, shape, hidden);
 		if (!r)
@@ -414,10 +481,10 @@ static int get_function(const struct run *run, const char *name, void **ret_func
 static bool try_kernel(const struct run *run, unsigned kernel)
 {
 	struct gt_launch_param hidden = {
-		LAUNCH_ID | (run->variant->off ? 0 : 0xffffull << GT_LAUNCH_ID_BITS), dev_memory, 0,
+		LAUNCH_ID | (run->variant->off ? 0 : 0xffffull << GT_LAUNCH_ID_BITS), dev_memory, dev_memory + HOST_AT,
 	};
 	const char *name = kernel_names[kernel], *variant = run->variant->name;
-	struct shape one = { 1, 256, IN_COUNT - 64 };
+	struct shape one = { { 1, 1, 1 }, { 256, 1, 1 }, IN_COUNT - 64 };
 	void *plain = NULL, *probed = NULL;
 	int r, registers[2] = { 0, 0 };
 	double bare, with;
@@ -433,7 +500,7 @@ static bool try_kernel(const struct run *run, unsigned kernel)
 		if (strcmp(name, "k_cluster"))
 			r = try_shape(run, &one, kernel, plain, probed, &hidden);
 	} else {
-		for (unsigned i = 0; !r && i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		for (unsigned i = 0; !r && i < (strcmp(name, "k_dims") ? FLAT_SHAPES : SHAPES); i++)
 			r = try_shape(run, &shapes[i], kernel, plain, probed, &hidden);
 	}
 	if (r) {

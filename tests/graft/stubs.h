@@ -16,6 +16,11 @@ struct test_stub {
 	const char *functions[3];
 };
 
+/* Where the timeline's probes are told to find things. */
+#define TEST_SLOTS 65536u
+#define TEST_RING (1u << 20)
+#define TEST_RING_SIZE (1u << 20)
+
 #define TEST_ALONE 0x80000000u	/* in flags: each thread by itself at exit */
 
 #define TEST_STUBS 17
@@ -43,7 +48,7 @@ static const struct test_stub test_stubs[TEST_STUBS] = {
 static inline int test_stub_text(const struct test_stub *stub, char **ret_text, char why[GT_GRAFT_WHY])
 {
 	bool timeline = !strncmp(stub->functions[0], "__gt_timeline", 13);
-	char *text = timeline ? gt_timeline_link(65536, 1 << 20, 1 << 20) : NULL;
+	char *text = timeline ? gt_timeline_link(TEST_SLOTS, TEST_RING, TEST_RING_SIZE) : NULL;
 	struct gt_probe probes[3];
 	unsigned which[3], count;
 	int r;

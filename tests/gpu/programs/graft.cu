@@ -19,6 +19,22 @@ KERNEL k_tiny(float *out, const float *in, int n)
 	out[i] = i * 3.0f;
 }
 
+/* Blocks and grids of more than one dimension; threads of a warp leave at three places. */
+KERNEL k_dims(float *out, const float *in, int n)
+{
+	int b = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+	int t = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+	int i = b * (blockDim.x * blockDim.y * blockDim.z) + t;
+
+	if (i >= n)
+		return;
+	if (threadIdx.y & 1) {
+		out[i] = in[i] - blockIdx.z;
+		return;
+	}
+	out[i] = in[i] * 2 + threadIdx.z;
+}
+
 /* Three exits, two of them divergent; a loop that depends on the thread. */
 KERNEL k_exits(float *out, const float *in, int n)
 {
