@@ -16,6 +16,7 @@ struct loaded {
 	struct loaded *next, **link;
 	void *handle;
 	struct gt_module *module;
+	bool library;		/* a CUlibrary */
 	void **functions;	/* handles got through it */
 	unsigned function_count, function_room;
 };
@@ -28,6 +29,7 @@ static struct gt_table *loaded_by_function;
 static struct gt_table *copy_by_function, *function_by_copy;
 static struct gt_module *cache;
 static unsigned cache_unused;
+static _Atomic unsigned replaced;	/* handles whose kernels may take the hidden parameter */
 
 #define CACHE_UNUSED_MAX 64	/* modules kept though nothing uses them */
 
@@ -110,7 +112,7 @@ void gt_module_give_up(struct gt_module *module, CUresult why)
 	pthread_mutex_unlock(&lock);
 }
 
-void gt_module_loaded(void *handle, struct gt_module *module)
+void gt_module_loaded(void *handle, struct gt_module *module, bool library)
 {
 	struct loaded *loaded = calloc(1, sizeof(*loaded));
 
@@ -119,7 +121,9 @@ void gt_module_loaded(void *handle, struct gt_module *module)
 		free(loaded);
 		unuse(module);
 	} else {
-		*loaded = (struct loaded){ .next = all_loaded, .link = &all_loaded, .handle = handle, .module = module };
+		*loaded = (struct loaded){ .next = all_loaded, .link = &all_loaded, .handle = handle,
+					   .module = module, .library = library };
+		replaced += module->replacement != NULL;
 		if (all_loaded)
 			all_loaded->link = &loaded->next;
 		all_loaded = loaded;
@@ -139,7 +143,7 @@ void gt_module_alias(void *handle, void *known)
 		loaded->module->users++;
 	pthread_mutex_unlock(&lock);
 	if (loaded)
-		gt_module_loaded(handle, loaded->module);
+		gt_module_loaded(handle, loaded->module, false);
 }
 
 static void forget_functions(struct loaded *loaded)
@@ -158,6 +162,7 @@ static void forget_functions(struct loaded *loaded)
 static void forget(struct loaded *loaded)
 {
 	gt_table_set(&loaded_by_handle, loaded->handle, NULL);
+	replaced -= loaded->module->replacement != NULL;
 	forget_functions(loaded);
 	*loaded->link = loaded->next;
 	if (loaded->next)
@@ -268,9 +273,97 @@ void gt_function_alias(void *function, void *known)
 	pthread_mutex_unlock(&lock);
 }
 
+/* The kernel of which this is the copy's name; NULL: none. */
+static const struct gt_kernel *find_copied(void *handle, const char *name)
+{
+	const struct loaded *loaded = gt_table_get(&loaded_by_handle, handle);
+
+	for (unsigned i = 0; loaded && i < loaded->module->kernel_count; i++) {
+		const struct gt_kernel *kernel = &loaded->module->kernels[i];
+
+		if (kernel->copy && !strcmp(kernel->copy, name))
+			return kernel;
+	}
+	return NULL;
+}
+
+/* ---- handles that came by a way that nobody watches, as the vendor's libraries have them ---- */
+
+static void learn(void *function, void *handle, const char *name, enum gt_handle kind)
+{
+	const struct gt_kernel *kernel;
+	void *original;
+
+	pthread_mutex_lock(&lock);
+	kernel = find_copied(handle, name);
+	pthread_mutex_unlock(&lock);
+	if (!kernel) {
+		gt_function_named(function, handle, name, kind);
+		return;
+	}
+	/* It is a copy, which is got to know with the program's own. */
+	original = get_function(handle, kernel->name, kind);
+	if (original)
+		gt_function_named(original, handle, kernel->name, kind);
+}
+
+/* The library of ours that this is the module of; NULL: none. */
+static void *find_library(CUmodule module)
+{
+	void *found = NULL;
+	CUmodule its;
+
+	pthread_mutex_lock(&lock);
+	for (struct loaded *loaded = all_loaded; loaded && !found; loaded = loaded->next) {
+		if (loaded->library && loaded->module->replacement && gt_cu.cuLibraryGetModule &&
+		    !gt_cu.cuLibraryGetModule(&its, loaded->handle) && its == module)
+			found = loaded->handle;
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+static void ask_for_module(void *function)
+{
+	const char *name;
+	CUmodule module;
+	void *library;
+
+	if (!gt_cu.cuFuncGetModule || !gt_cu.cuFuncGetName || gt_cu.cuFuncGetModule(&module, function) ||
+	    gt_cu.cuFuncGetName(&name, function))
+		return;
+	if (!gt_table_get(&loaded_by_handle, module)) {
+		library = find_library(module);
+		if (library)
+			gt_module_alias(module, library);
+	}
+	learn(function, module, name, GT_HANDLE_MODULE);
+}
+
+/* Launch functions take kernels of libraries too. */
+static void ask_for_library(void *kernel)
+{
+	const char *name;
+	CUlibrary library;
+
+	if (gt_cu.cuKernelGetLibrary && gt_cu.cuKernelGetName && !gt_cu.cuKernelGetLibrary(&library, kernel) &&
+	    !gt_cu.cuKernelGetName(&name, kernel))
+		learn(kernel, library, name, GT_HANDLE_LIBRARY);
+}
+
 struct gt_kernel *gt_function_find(const void *function)
 {
-	return gt_table_get(&kernel_by_function, function);
+	void *handle = (void *)(uintptr_t)function;
+	struct gt_kernel *kernel = gt_table_get(&kernel_by_function, handle);
+
+	if (kernel || !handle || !atomic_load_explicit(&replaced, memory_order_relaxed))
+		return kernel;
+	ask_for_module(handle);
+	kernel = gt_table_get(&kernel_by_function, handle);
+	if (kernel)
+		return kernel;
+	ask_for_library(handle);
+	return gt_table_get(&kernel_by_function, handle);
 }
 
 void *gt_function_copy(const void *function)
@@ -298,16 +391,10 @@ unsigned gt_module_copies(void *handle)
 
 bool gt_module_has_copy(void *handle, const char *name)
 {
-	const struct loaded *loaded;
-	bool found = false;
+	bool found;
 
 	pthread_mutex_lock(&lock);
-	loaded = gt_table_get(&loaded_by_handle, handle);
-	for (unsigned i = 0; loaded && !found && i < loaded->module->kernel_count; i++) {
-		const struct gt_kernel *kernel = &loaded->module->kernels[i];
-
-		found = kernel->copy && !strcmp(kernel->copy, name);
-	}
+	found = find_copied(handle, name);
 	pthread_mutex_unlock(&lock);
 	return found;
 }

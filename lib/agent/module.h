@@ -54,8 +54,8 @@ void gt_module_put(struct gt_module *module);
 /* The driver refused the replacement: from now on the original serves. */
 void gt_module_give_up(struct gt_module *module, CUresult why);
 
-/* A handle (CUmodule or CUlibrary) now stands for the module; takes over the caller's reference. */
-void gt_module_loaded(void *handle, struct gt_module *module);
+/* A handle (CUmodule, or CUlibrary if `library`) now stands for the module; takes over the caller's reference. */
+void gt_module_loaded(void *handle, struct gt_module *module, bool library);
 /* A second handle for the same code (cuLibraryGetModule). */
 void gt_module_alias(void *handle, void *known);
 /* Forget a handle and the functions got through it. */
@@ -66,7 +66,11 @@ enum gt_handle { GT_HANDLE_MODULE, GT_HANDLE_LIBRARY };
 /* A function handle was got by name from a module handle, or from another function handle. */
 void gt_function_named(void *function, void *module, const char *name, enum gt_handle kind);
 void gt_function_alias(void *function, void *known);
-/* NULL: not a function we know, hence one without the hidden parameter.  The handle of a copy finds its kernel, too. */
+/*
+ * NULL: not a function we know, hence one without the hidden parameter.  The handle
+ * of a copy finds its kernel, too.  Handles need not have come by the driver's
+ * exported functions: the driver is asked about those that are new.
+ */
 struct gt_kernel *gt_function_find(const void *function);
 /* The handle of the copy with probes for one of the program's, and back; NULL: there is none. */
 void *gt_function_copy(const void *function);

@@ -9,6 +9,7 @@
  *	target spin NS...	one thread spins for each time
  *	target exits		threads leave by four different ways
  *	target buffer		parameters passed as one buffer; a kernel without any
+ *	target private		function handles that came by no entry that can be watched
  *	target graph REPLAYS	a captured graph of 3 kernels and a node-built one of 2
  *	target reload N		the same module loaded, run and unloaded N times
  *	target threads N	four host threads with N launches each
@@ -244,6 +245,45 @@ static void run_buffer(void)
 	CHECK(cuCtxSynchronize());
 	printf("buffer checksum %08x counter %u parameters %u %u\n", checksum(&v, 500), read_counter(),
 	       count_params(function("vecadd")), count_params(function("bump")));
+}
+
+/* As the vendor's FFT library does it; by the exported functions where there is no such table. */
+static void run_private(void)
+{
+	static const struct {
+		size_t size;
+		CUresult (*module_function)(CUfunction *, CUmodule, const char *);
+		CUresult (*library_kernel)(CUkernel *, CUlibrary, const char *);
+		CUresult (*kernel_function)(CUfunction *, CUkernel);
+	} *table;
+	CUdeviceptr counter;
+	CUfunction handles[3];
+	CUlibrary library;
+	CUkernel kernel;
+	const void *found = NULL;
+	uint32_t value;
+	CUuuid id;
+	size_t size;
+
+	memcpy(&id, "gputrace-private", sizeof(id));
+	if (cu.cuGetExportTable(&found, &id))
+		found = NULL;
+	table = found;
+	CHECK(cuLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
+	check(table ? table->module_function(&handles[0], module, "bump") :
+		      cu.cuModuleGetFunction(&handles[0], module, "bump"), "the function of a module");
+	check(table ? table->library_kernel(&kernel, library, "bump") :
+		      cu.cuLibraryGetKernel(&kernel, library, "bump"), "the kernel of a library");
+	handles[1] = (CUfunction)kernel;
+	check(table ? table->kernel_function(&handles[2], kernel) :
+		      cu.cuKernelGetFunction(&handles[2], kernel), "the function of a kernel");
+	/* That of the library first: its kernel is still unknown then. */
+	for (int i = 2; i >= 0; i--)
+		CHECK(cuLaunchKernel(handles[i], 1, 1, 1, 32u << i, 1, 1, 0, NULL, NULL, NULL));
+	CHECK(cuCtxSynchronize());
+	CHECK(cuLibraryGetGlobal(&counter, &size, library, "counter"));
+	CHECK(cuMemcpyDtoH_v2(&value, counter, 4));
+	printf("private counters %u %u\n", read_counter(), value);
 }
 
 static void run_graph(int replays)
@@ -508,6 +548,8 @@ int main(int argc, char **argv)
 		run_exits();
 	else if (!strcmp(what, "buffer"))
 		run_buffer();
+	else if (!strcmp(what, "private"))
+		run_private();
 	else if (!strcmp(what, "graph"))
 		run_graph(number);
 	else if (!strcmp(what, "reload"))

@@ -194,6 +194,21 @@ START_TEST(other_ways_to_pass_parameters)
 }
 END_TEST
 
+/* Handles that came by no entry that can be watched: 32 threads of a module's, 64 and 128 of a library's. */
+START_TEST(handles_out_of_nowhere)
+{
+	struct run_options options = counting();
+
+	run_plain(&plain, real_device, "private", NULL);
+	run_target(&run, &options, "private", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 32 + 64 + 128);
+	ck_assert_uint_eq(run_map_value(&run, "left", 0, 0), 32 + 64 + 128);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 3);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 3);
+}
+END_TEST
+
 /* Each replay runs 1024 + 2048 + 32 captured threads and 32 + 64 in nodes. */
 START_TEST(graphs_replay_with_their_probes)
 {
@@ -501,6 +516,7 @@ int main(void)
 	tcase_add_test(tcase, every_way_out_counts);
 	tcase_add_test(tcase, lengths_are_measured);
 	tcase_add_test(tcase, other_ways_to_pass_parameters);
+	tcase_add_test(tcase, handles_out_of_nowhere);
 	tcase_add_test(tcase, graphs_replay_with_their_probes);
 	tcase_add_test(tcase, modules_come_and_go);
 	tcase_add_test(tcase, many_threads_launch);

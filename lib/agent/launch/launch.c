@@ -40,9 +40,9 @@ void gt_launch_begin(struct gt_launch *launch, const void *function,
 	bool active = atomic_load_explicit(&gt_active, memory_order_relaxed);
 
 	memset(launch, 0, sizeof(*launch));
+	launch->kernel = gt_function_find(function);
 	if (gt_function_original(function))
 		function = gt_function_original(function);
-	launch->kernel = gt_function_find(function);
 	launch->function = launch->given_function = function;
 	launch->params = launch->given_params = params;
 	launch->extra = launch->given_extra = extra;
