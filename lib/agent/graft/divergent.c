@@ -4,8 +4,8 @@
  * anywhere in the kernel, or come to the exit later.  What a warp has only once
  * must not be disturbed: convergence barriers and uniform registers.
  *
- * Without convergence barriers threads that part in the stub stay apart, which
- * is allowed since its text makes each thread independent of the others.
+ * Without convergence barriers threads that part in the stub stay apart, so what
+ * they do as a group must be done before they part.
  *
  * A uniform register is safe to use between two places where the hardware may
  * turn to other threads of the warp, that is within a straight run of code
@@ -39,43 +39,6 @@ static const char *drop_convergence(struct gt_graft_stub *stub)
 	}
 	stub->convergence = 0;
 	return NULL;
-}
-
-/* The generic ones keep their offset in other bits, and a store its data, when there is no uniform register. */
-static gt_word plain_generic(gt_word word)
-{
-	bool store = gt_op_proper(word) == 0x185;
-	unsigned data = gt_bits(word, 32, 8), offset = gt_bits(word, 40, 24);
-
-	word = gt_with(gt_with(word, 32, 32, offset), 76, 1, 0);
-	return store ? gt_with(gt_with(word, 9, 3, 1), 64, 8, data) : word;
-}
-
-/*
- * desc[UR][R.64] to [R.64], as compilers write accesses that they give no
- * descriptor.  Those work without, and most stubs then name no uniform register.
- */
-static gt_word without_descriptor(gt_word word)
-{
-	unsigned proper = gt_op_proper(word), described = proper == 0x1a8 ? 71 : proper == 0x18e ? 71 : 76;
-	unsigned wide = proper == 0x1a8 ? 70 : 90;
-
-	if (!gt_bits(word, 91, 1) || !gt_bits(word, described, 1) || !gt_bits(word, wide, 1))
-		return word;
-	switch (proper) {
-	case 0x180:	/* LD */
-	case 0x185:	/* ST */
-		return plain_generic(gt_with(word, 90, 2, 0));
-	case 0x181:	/* LDG */
-		return gt_with(gt_with(gt_with(gt_with(word, 9, 3, 1), 32, 8, 0), 90, 2, 0), 76, 1, 0);
-	case 0x186:	/* STG */
-		return gt_with(gt_with(gt_with(gt_with(word, 9, 3, 1), 64, 8, 0), 90, 2, 0), 76, 1, 0);
-	case 0x1a8:	/* ATOMG */
-		return gt_with(gt_with(gt_with(word, 9, 3, 1), 64, 8, 0), 91, 1, 0);
-	case 0x18e:	/* RED */
-		return gt_with(gt_with(word, 64, 8, 0), 90, 2, 0);
-	}
-	return word;
 }
 
 /* ---- uniform registers ---- */
@@ -383,7 +346,7 @@ int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why)
 		return -EINVAL;
 	if (stub->arch >= 90)
 		for (unsigned i = 0; i < stub->count; i++)
-			stub->words[i] = without_descriptor(stub->words[i]);
+			stub->words[i] = gt_without_descriptor(stub->words[i]);
 	drop_dead_loads(stub);
 	flow = calloc(1, sizeof(*flow));
 	leaders = find_leaders(stub);

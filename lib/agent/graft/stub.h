@@ -76,6 +76,9 @@ struct gt_graft_stub {
 /* Puts in place of those loads what they stand for.  NULL, or why not. */
 const char *gt_stub_fill_values(struct gt_graft_stub *stub);
 
+/* The access without its descriptor, which a uniform register holds; any other instruction as it is. */
+gt_word gt_without_descriptor(gt_word word);
+
 /* For stubs that run while other threads of the warp are elsewhere; *ret_why when they may not. */
 int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why);
 
