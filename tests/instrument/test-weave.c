@@ -240,8 +240,8 @@ START_TEST(whole_output)	/* the smallest kernel, byte by byte */
 		"\tld.param.b32 %__gt_w, [__gt_launch+4];\n"
 		"\tand.b32 %__gt_t, %__gt_w, 524288;\n"		/* bit 48 + 3 of the launch word */
 		"\tsetp.eq.u32 %__gt_p, %__gt_t, 0;\n"
-		"\t@%__gt_p bra __gt_off;\n"
 		"\t{\n"
+		"\t@%__gt_p bra __gt_next;\n"
 		"\t{\n"
 		"\t.param .b64 __gt_0; .param .b64 __gt_1; .param .b64 __gt_2; .param .b32 __gt_3;\n"
 		"\t.param .b64 __gt_4; .param .b64 __gt_5; .param .b32 __gt_6; .param .b32 __gt_7;\n"
@@ -279,10 +279,12 @@ static const struct {
 	uint32_t granularity;
 	const char *text;
 } elections[] = {
-	{ GT_PER_WARP, "mov.u32 %__gt_t, %laneid;\n\tsetp.ne.u32 %__gt_p, %__gt_t, 0;\n\t@%__gt_p bra __gt_next;\n" },
+	{ GT_PER_WARP, "mov.u32 %__gt_t, %laneid;\n\tsetp.ne.or.u32 %__gt_p, %__gt_t, 0, %__gt_p;\n"
+		       "\t@%__gt_p bra __gt_next;\n" },
 	{ GT_PER_BLOCK, "mov.u32 %__gt_t, %tid.x;\n" },
 	{ GT_PER_GROUP, "activemask.b32 %__gt_t;\n\tpopc.b32 %__gt_s, %__gt_t;\n\tmov.u32 %__gt_u, %lanemask_lt;\n"
-			"\tand.b32 %__gt_t, %__gt_t, %__gt_u;\n\tsetp.ne.u32 %__gt_p, %__gt_t, 0;\n" },
+			"\tand.b32 %__gt_t, %__gt_t, %__gt_u;\n"
+			"\tsetp.ne.or.u32 %__gt_p, %__gt_t, 0, %__gt_p;\n" },
 };
 
 START_TEST(granularity)

@@ -35,9 +35,8 @@ static void write_load(struct ptx_text *out, const struct ptx_site *site, const 
 		       reg, site->kernel ? PTX_HIDDEN : PTX_SHARED, offset);
 }
 
-/* Leaves for `label` when none of the bits is on, or the guard's predicate does not hold. */
-static void write_switch(struct ptx_text *out, const struct ptx_site *site, uint32_t bits,
-			 const char *label)
+/* %__gt_p: none of the bits is on, or the guard's predicate does not hold. */
+static void write_off(struct ptx_text *out, const struct ptx_site *site, uint32_t bits)
 {
 	const struct ptx_statement *guard = site->guard;
 
@@ -50,11 +49,15 @@ static void write_switch(struct ptx_text *out, const struct ptx_site *site, uint
 	} else {
 		gt_text_puts(out, "\tsetp.eq.u32 %__gt_p, %__gt_t, 0;\n");
 	}
+}
+
+static void write_leave(struct ptx_text *out, const char *label)
+{
 	gt_text_printf(out, "\t@%%__gt_p bra %s;\n", label);
 }
 
-/* Leaves for `label` unless this thread is the elected one. */
-static void write_election(struct ptx_text *out, uint32_t granularity, const char *label)
+/* Leaves for `label` unless this thread is the elected one; open: also when %__gt_p says that nothing is on. */
+static void write_election(struct ptx_text *out, uint32_t granularity, int open, const char *label)
 {
 	switch (granularity) {
 	case GT_PER_WARP:
@@ -74,9 +77,13 @@ static void write_election(struct ptx_text *out, uint32_t granularity, const cha
 				  "\tand.b32 %__gt_t, %__gt_t, %__gt_u;\n");
 		break;
 	default:
+		if (open)
+			write_leave(out, label);
 		return;
 	}
-	gt_text_printf(out, "\tsetp.ne.u32 %%__gt_p, %%__gt_t, 0;\n\t@%%__gt_p bra %s;\n", label);
+	gt_text_puts(out, open ? "\tsetp.ne.or.u32 %__gt_p, %__gt_t, 0, %__gt_p;\n" :
+				 "\tsetp.ne.u32 %__gt_p, %__gt_t, 0;\n");
+	write_leave(out, label);
 }
 
 static void write_params_address(struct ptx_text *out, const struct ptx_site *site)
@@ -249,6 +256,8 @@ static void open_scope(struct ptx_text *out)
 
 void gt_site_write(struct ptx_text *out, const struct ptx_site *site)
 {
+	/* One question rather than two, whose answers do not wait for each other; who leaves by a guard must be asked first. */
+	int together = site->count == 1 && !site->guard;
 	const struct gt_probe *probe;
 	uint32_t bits = 0;
 	unsigned i;
@@ -257,7 +266,9 @@ void gt_site_write(struct ptx_text *out, const struct ptx_site *site)
 		bits |= switch_bit(&site->probes[site->which[i]]);
 	open_scope(out);
 	write_load(out, site, "b32", "%__gt_w", 4);
-	write_switch(out, site, bits, "__gt_off");
+	write_off(out, site, bits);
+	if (!together)
+		write_leave(out, "__gt_off");
 	for (i = 0; i < site->count; i++) {
 		probe = &site->probes[site->which[i]];
 		gt_text_puts(out, "\t{\n");
@@ -266,7 +277,7 @@ void gt_site_write(struct ptx_text *out, const struct ptx_site *site)
 				       "\tsetp.eq.u32 %%__gt_p, %%__gt_t, 0;\n"
 				       "\t@%%__gt_p bra __gt_next;\n", switch_bit(probe));
 		}
-		write_election(out, probe->granularity, "__gt_next");
+		write_election(out, probe->granularity, together, "__gt_next");
 		write_probe(out, site, site->which[i]);
 		gt_text_puts(out, "__gt_next:\n\t}\n");
 	}
@@ -294,7 +305,8 @@ void gt_site_copy_params(struct ptx_text *out, const struct ptx_site *site, uint
 	gt_text_printf(out, "\n\t.local .align 8 .b8 " COPY "[%u];\n\t", kernel->hidden_offset + 8);
 	open_scope(out);
 	write_load(out, site, "b32", "%__gt_w", 4);
-	write_switch(out, site, links << SWITCH_SHIFT, "__gt_off");
+	write_off(out, site, links << SWITCH_SHIFT);
+	write_leave(out, "__gt_off");
 	for (i = 0; i < kernel->param_count; i++) {
 		const struct gt_ptx_param *param = &kernel->params[i];
 
