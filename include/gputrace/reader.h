@@ -18,7 +18,11 @@ struct gputrace_reader;
 
 struct gputrace_reader_opts {
 	uint64_t size;
-	uint64_t window_ns;	/* how long an event is held back so that earlier ones can overtake it; default 20 ms */
+	/*
+	 * How long an event is held back so that earlier ones can overtake it; default 20 ms.
+	 * A kernel whose launch is not known yet: up to 1 s.
+	 */
+	uint64_t window_ns;
 };
 
 /* -EBUSY: the target has a reader already; -EINVAL, -E2BIG: opts; -EMFILE, -ENFILE; -ENOMEM. */

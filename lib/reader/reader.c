@@ -191,7 +191,7 @@ static bool is_due(const struct gputrace_reader *reader)
 	 * Measured from the last look at the rings, not from now: what an event is
 	 * tied to may have been written since.
 	 */
-	return first && (reader->ended || first->event.end + reader->window_ns <= reader->collected);
+	return first && (reader->ended || gt_reader_due(first, reader->window_ns) <= reader->collected);
 }
 
 static void look(struct gputrace_reader *reader)

@@ -44,6 +44,13 @@ struct gt_api_call;
 void gt_reader_push_call(struct gputrace_reader *reader, struct gt_process *process,
 			 const struct gt_api_call *call, int type);
 
+/*
+ * When an event is due: all that comes before it has had the window's time to be taken
+ * in.  A thread may be put aside between a launch and its record of it, so that a kernel
+ * waits longer, a second at most, for a launch that is not known yet.
+ */
+uint64_t gt_reader_due(const struct gt_queued *queued, uint64_t window_ns);
+
 /* resolve.c: fill in, right before delivery, what other records say of an event. */
 void gt_reader_resolve(struct gt_queued *queued);
 

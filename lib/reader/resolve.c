@@ -6,6 +6,8 @@
 #include "lib/reader/reader.h"
 #include "lib/uprobe/api_trace.h"
 
+#define LAUNCH_WINDOW_NS 1000000000u
+
 bool gt_reader_host_time(const struct gt_target_context *context, uint64_t gpu, uint64_t *ret_host,
 			 uint64_t *ret_error)
 {
@@ -110,6 +112,16 @@ static void resolve_gpu_time(struct gputrace_event *event, const struct gt_proce
 		event->time = event->end;
 		event->time_error = UINT64_MAX;
 	}
+}
+
+uint64_t gt_reader_due(const struct gt_queued *queued, uint64_t window_ns)
+{
+	const struct gputrace_event *event = &queued->event;
+
+	if (event->type == GPUTRACE_EVENT_KERNEL && event->launch_id && window_ns < LAUNCH_WINDOW_NS &&
+	    !gt_launches_find(queued->process->launches, event->launch_id))
+		window_ns = LAUNCH_WINDOW_NS;
+	return event->end + window_ns;
 }
 
 void gt_reader_resolve(struct gt_queued *queued)

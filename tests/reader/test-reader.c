@@ -190,6 +190,28 @@ START_TEST(launches_within_a_call)
 }
 END_TEST
 
+/* A kernel waits for its launch, a second at most; nothing else does. */
+START_TEST(kernels_wait_for_their_launch)
+{
+	struct gt_process process = { .launches = gt_launches_new() };
+	struct gt_queued *queued = gt_queued_new(GPUTRACE_EVENT_KERNEL, &process, 0);
+
+	add(process.launches, 7, 1, 100, 0);
+	queued->event.end = 5000;
+	ck_assert_uint_eq(gt_reader_due(queued, 20000), 25000);
+	queued->event.launch_id = 8;
+	ck_assert_uint_eq(gt_reader_due(queued, 20000), 1000005000);
+	ck_assert_uint_eq(gt_reader_due(queued, 3000000000), 3000005000);
+	queued->event.launch_id = 7;
+	ck_assert_uint_eq(gt_reader_due(queued, 20000), 25000);
+	queued->event.launch_id = 8;
+	queued->event.type = GPUTRACE_EVENT_PRINT;
+	ck_assert_uint_eq(gt_reader_due(queued, 20000), 25000);
+	free(queued);
+	gt_launches_free(process.launches);
+}
+END_TEST
+
 /* ---- printing ---- */
 
 static const struct {
@@ -295,6 +317,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, ring_record_wraps);
+	tcase_add_test(tcase, kernels_wait_for_their_launch);
 	tcase_add_test(tcase, colliding_launches);
 	tcase_add_test(tcase, ring_waits_for_the_first_word);
 	tcase_add_test(tcase, ring_refuses_nonsense);
