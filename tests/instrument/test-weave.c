@@ -743,6 +743,48 @@ START_TEST(copies)
 }
 END_TEST
 
+/* Copies call copies; what the kernels themselves call has no probes and no variable of ours. */
+START_TEST(functions_of_copies)
+{
+	static const char text[] =
+		".version 8.0\n.target sm_75\n.address_size 64\n"
+		".func inner(.param .b64 a);\n"
+		".func outer(.param .b64 a)\n{ .reg .b64 %a; ld.param.b64 %a, [a]; { .param .b64 p; st.param.b64 [p], %a; call inner, (p); } ret; }\n"
+		".func inner(.param .b64 a)\n{ .reg .b64 %a; ld.param.b64 %a, [a]; st.global.u32 [%a], 1; ret; }\n"
+		".func other()\n{ ret; }\n"
+		".visible .entry k(.param .u64 a)\n{ .reg .b64 %a; ld.param.u64 %a, [a]; { .param .b64 p; st.param.b64 [p], %a; call outer, (p); } call other; ret; }\n"
+		".visible .entry plain()\n{ call other; ret; }\n";
+	struct gt_probe probe = probe_at(GT_POINT_STORE);
+	static const unsigned which[] = { 0 };
+	struct gt_ptx_plan plans[2] = { { .kernel_id = 1, .probes = which, .probe_count = 1, .copy = "k2" } };
+	struct gt_ptx_error error;
+	struct gt_ptx *ptx = parse(text), *again;
+	char *out, *copy;
+	size_t length;
+
+	ck_assert_int_eq(gt_ptx_instrument(ptx, PROBE("probe"), &probe, 1, plans, &out, &length, &error), 0);
+	for (const char *line = strstr(text, ".func inner"); *line; line = strchr(line, '\n') + 1) {
+		char own[512] = "";
+
+		memcpy(own, line, (size_t)(strchr(line, '\n') - line));
+		ck_assert_msg(strstr(out, own) != NULL, "changed: %s", own);
+	}
+	ck_assert_uint_eq(count_of(out, ".func inner__gt_copy(.param .b64 a)"), 2);
+	ck_assert_uint_eq(count_of(out, "call inner__gt_copy, (p);"), 1);
+	ck_assert_uint_eq(count_of(out, "call outer__gt_copy, (p);"), 1);
+	copy = strstr(out, ".visible .entry k2(");
+	ck_assert_ptr_nonnull(copy);
+	ck_assert_ptr_nonnull(strstr(copy, "call outer__gt_copy, (p);"));
+	/* Called by the copy, so that it is one as well. */
+	ck_assert_ptr_nonnull(strstr(copy, "call other__gt_copy;"));
+	ck_assert_uint_eq(count_of(out, "st.shared.b64 [__gt_shared], 0;"), 0);
+	ck_assert_int_eq(gt_ptx_parse(out, length, &again, &error), 0);
+	gt_ptx_free(again);
+	free(out);
+	gt_ptx_free(ptx);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("weave");
@@ -751,6 +793,7 @@ int main(void)
 	LOOP(what_loads_are_told, accesses);
 	LOOP(unreadable_operands, unreadable);
 	tcase_add_test(tcase, copies);
+	tcase_add_test(tcase, functions_of_copies);
 	tcase_add_test(tcase, whole_output);
 	tcase_add_test(tcase, predicates_guard);
 	LOOP(granularity, elections);

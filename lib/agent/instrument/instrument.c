@@ -36,10 +36,50 @@ struct weave {
 	unsigned which_count;
 	int fault;			/* kernel to name in errors */
 	struct ptx_site site;
+	/*
+	 * Copies of kernels call copies of the functions, so that their own stay what they
+	 * are; not where pointers are called, which lead to the functions themselves.
+	 */
+	int copying;
+	int renaming;			/* what is written is within a copy */
+	uint32_t call;			/* the next one in the text, of ptx->calls */
 };
+
+#define COPY_SUFFIX "__gt_copy"		/* of functions; kernels' copies have names from outside */
+
+static int is_copied(const struct weave *w, uint32_t function)
+{
+	return w->copying && function != PTX_NONE && w->reach.reached[function];
+}
+
+static void write_copy_name(struct weave *w, uint32_t function)
+{
+	const struct ptx_range *name = &w->ptx->functions[function].name;
+
+	gt_text_add(&w->out, w->ptx->text + name->at, name->length);
+	gt_text_puts(&w->out, COPY_SUFFIX);
+}
+
+/* Up to there, with the calls in it changed to ones of copies. */
+static void rename_calls(struct weave *w, uint32_t at)
+{
+	uint32_t end = w->function->call + w->function->call_count;
+	const struct ptx_range *name;
+
+	for (; w->call < end && w->ptx->calls[w->call].at < at; w->call++) {
+		name = &w->ptx->calls[w->call];
+		if (name->at < w->copied || !is_copied(w, w->reach.callee[w->call]))
+			continue;
+		gt_text_add(&w->out, w->ptx->text + w->copied, name->at - w->copied);
+		write_copy_name(w, w->reach.callee[w->call]);
+		w->copied = name->at + name->length;
+	}
+}
 
 static void copy_to(struct weave *w, uint32_t at)
 {
+	if (w->renaming)
+		rename_calls(w, at);
 	gt_text_add(&w->out, w->ptx->text + w->copied, at - w->copied);
 	w->copied = at;
 }
@@ -177,7 +217,7 @@ static void weave_entry(struct weave *w)
 	copy_to(w, w->function->body);
 	if (wanting && w->site.params == PTX_PARAMS_COPY)
 		gt_site_copy_params(&w->out, &w->site, wanting);
-	if (w->reach.calls_probed[w->function->kernel])
+	if (w->reach.calls_probed[w->function->kernel] && (w->which_count || !w->copying))
 		gt_site_fill_shared(&w->out, &w->site, links, wanting != 0);
 	write_site(w, probes_of(w, GT_POINT_ENTRY), NULL, NULL);
 }
@@ -228,22 +268,49 @@ static int weave_kernel_with(struct weave *w, const unsigned *probes, unsigned c
 	return count ? weave_function(w) : 0;
 }
 
+/* The function at hand to its end, and once more up to its name, which the caller writes. */
+static void start_again(struct weave *w)
+{
+	const struct ptx_function *function = w->function;
+
+	copy_to(w, function->end + 1);
+	gt_text_puts(&w->out, "\n");
+	w->copied = function->start;
+	copy_to(w, function->name.at);
+	w->copied += function->name.length;
+	w->renaming = w->copying;
+	w->call = function->call;
+}
+
+static void end_copy(struct weave *w)
+{
+	copy_to(w, w->function->end + 1);
+	w->renaming = 0;
+}
+
+static int weave_function_copy(struct weave *w, uint32_t function)
+{
+	int r = 0;
+
+	start_again(w);
+	write_copy_name(w, function);
+	if (w->function->has_body)
+		r = weave_function(w);
+	end_copy(w);
+	return r;
+}
+
 /* First as it is, then anew by its other name. */
 static int weave_copy(struct weave *w, const struct gt_ptx_plan *plan)
 {
-	const struct ptx_range *name = &w->function->name;
 	int r = weave_kernel_with(w, NULL, 0);
 
 	if (r < 0)
 		return r;
-	copy_to(w, w->function->end + 1);
-	gt_text_puts(&w->out, "\n");
-	w->copied = w->function->start;
-	copy_to(w, name->at);
+	start_again(w);
 	gt_text_puts(&w->out, plan->copy);
-	w->copied += name->length;
 	r = weave_kernel_with(w, plan->probes, plan->probe_count);
-	copy_to(w, w->function->end + 1);
+	end_copy(w);
 	return r;
 }
 
@@ -273,6 +340,17 @@ static void weave_prototype(struct weave *w)
 			weave_params(w);
 }
 
+static int weave_device_function(struct weave *w, uint32_t f)
+{
+	w->fault = w->reach.kernel[f];
+	w->which = w->reach.which[f];
+	w->which_count = w->reach.count[f];
+	w->site.kernel = NULL;
+	if (is_copied(w, w->reach.definition[f]))
+		return weave_function_copy(w, w->reach.definition[f]);
+	return w->which_count ? weave_function(w) : 0;
+}
+
 static int weave_all(struct weave *w)
 {
 	uint32_t f;
@@ -284,12 +362,8 @@ static int weave_all(struct weave *w)
 			weave_prototype(w);
 		} else if (w->function->is_kernel) {
 			r = weave_kernel(w);
-		} else if (w->reach.count[f]) {
-			w->fault = w->reach.kernel[f];
-			w->which = w->reach.which[f];
-			w->which_count = w->reach.count[f];
-			w->site.kernel = NULL;
-			r = weave_function(w);
+		} else {
+			r = weave_device_function(w, f);
 		}
 	}
 	return r;
@@ -404,6 +478,16 @@ static int weave_planned(struct weave *w, const char *probe_text)
 	return r;
 }
 
+static int all_in_copies(const struct weave *w)
+{
+	uint32_t k;
+
+	for (k = 0; k < w->ptx->kernel_count; k++)
+		if (w->plans[k].probe_count && !w->plans[k].copy)
+			return 0;
+	return 1;
+}
+
 static int weave_module(struct weave *w, const char *probe_text)
 {
 	uint32_t k, planned = 0;
@@ -419,6 +503,7 @@ static int weave_module(struct weave *w, const char *probe_text)
 		r = gt_reach_find(w->ptx, w->probes, w->probe_count, w->plans, &w->reach, w->err);
 		if (r < 0)
 			return r;
+		w->copying = w->reach.any && !w->reach.pointers && all_in_copies(w);
 		r = weave_planned(w, probe_text);
 		gt_reach_free(w->ptx, &w->reach);
 		if (r < 0)

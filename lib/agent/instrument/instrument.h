@@ -95,7 +95,9 @@ struct gt_ptx_plan {
  *
  * Functions get at the hidden parameter through 40 bytes of static shared memory,
  * which are there only when a function carries probes.  Then kernels that call it
- * and have an empty plan are changed too: they store a zero at entry.
+ * and have an empty plan are changed too: they store a zero at entry.  Not so where all
+ * probes go into copies of kernels and nothing is called by pointer: then the functions
+ * are copied as well, and all else stays as it is.
  */
 
 /*

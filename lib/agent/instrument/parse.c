@@ -329,6 +329,7 @@ static int parse_function(struct ptx_parser *p, uint32_t start)
 	} else {
 		if (is_kernel)
 			drop_kernel(p);
+		function->end = p->token.at;
 		r = gt_parse_next(p);
 	}
 	gt_names_pop(&p->names);

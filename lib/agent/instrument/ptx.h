@@ -74,7 +74,7 @@ struct ptx_function {
 	uint32_t start;			/* ".visible", ".func" */
 	uint32_t params_end;		/* of ')' of the parameter list; PTX_NONE: no list */
 	uint32_t params_count;
-	uint32_t body, end;		/* after '{', at '}' */
+	uint32_t body, end;		/* after '{', at '}'; of a prototype: at ';' */
 	uint32_t statement, statement_count;
 	uint32_t call, call_count;	/* into calls[] */
 	uint32_t kernel;		/* index into kernels[] when is_kernel && has_body */

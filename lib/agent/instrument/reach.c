@@ -24,6 +24,7 @@ struct walk {
 	uint32_t *seen;		/* by function: number of the last walk that came by */
 	uint32_t *stack;
 	uint32_t depth, number;
+	uint32_t *callee;	/* of struct ptx_reach */
 };
 
 static int compare_names(const struct gt_ptx *ptx, struct ptx_range a, struct ptx_range b)
@@ -120,14 +121,17 @@ static void visit(struct walk *walk, uint32_t function)
 static void walk_from(struct walk *walk, uint32_t start)
 {
 	const struct ptx_function *function;
-	uint32_t i;
+	uint32_t i, *callee;
 
 	walk->number++;
 	visit(walk, start);
 	while (walk->depth) {
 		function = &walk->ptx->functions[walk->stack[--walk->depth]];
-		for (i = 0; i < function->call_count; i++)
-			visit(walk, find_function(walk, walk->ptx->calls[function->call + i]));
+		for (i = 0; i < function->call_count; i++) {
+			callee = &walk->callee[function->call + i];
+			*callee = find_function(walk, walk->ptx->calls[function->call + i]);
+			visit(walk, *callee);
+		}
 		for (i = 0; function->calls_pointer && i < walk->named_count; i++)
 			visit(walk, walk->named[i].function);
 	}
@@ -236,9 +240,15 @@ static int reach_alloc(const struct gt_ptx *ptx, struct ptx_reach *reach)
 		.count = calloc(functions, sizeof(*reach->count)),
 		.kernel = calloc(functions, sizeof(*reach->kernel)),
 		.calls_probed = calloc(ptx->kernel_count + (size_t)1, 1),
+		.reached = calloc(functions, 1),
+		.definition = calloc(functions, sizeof(*reach->definition)),
+		.callee = calloc(ptx->call_count + (size_t)1, sizeof(*reach->callee)),
 	};
-	if (reach->which && reach->count && reach->kernel && reach->calls_probed)
+	if (reach->which && reach->count && reach->kernel && reach->calls_probed && reach->reached &&
+	    reach->definition && reach->callee) {
+		memset(reach->callee, 0xff, (ptx->call_count + (size_t)1) * sizeof(*reach->callee));	/* PTX_NONE */
 		return 0;
+	}
 	gt_reach_free(ptx, reach);
 	return -ENOMEM;
 }
@@ -257,8 +267,14 @@ static int reach_walk(struct walk *walk, const struct gt_ptx_plan *plans,
 				continue;
 			walk_from(walk, ptx->kernels[k].function);
 			for (f = 0; !r && f < ptx->function_count; f++) {
-				if (walk->seen[f] != walk->number || ptx->functions[f].is_kernel)
+				if (walk->seen[f] != walk->number)
 					continue;
+				if (!pass)
+					reach->pointers |= ptx->functions[f].calls_pointer;
+				if (ptx->functions[f].is_kernel)
+					continue;
+				if (!pass)
+					reach->reached[f] = 1;
 				if (!pass)
 					r = add_probes(walk, &plans[k], f, (int)k, reach);
 				else
@@ -273,6 +289,16 @@ static int reach_walk(struct walk *walk, const struct gt_ptx_plan *plans,
 	return 0;
 }
 
+static void find_definitions(const struct walk *walk, struct ptx_reach *reach)
+{
+	const struct ptx_function *function = walk->ptx->functions;
+	uint32_t f;
+
+	for (f = 0; f < walk->ptx->function_count; f++, function++)
+		reach->definition[f] = function->is_kernel ? PTX_NONE :
+				       function->has_body ? f : find_function(walk, function->name);
+}
+
 int gt_reach_find(const struct gt_ptx *ptx, const struct gt_probe *probes,
 		  unsigned probe_count, const struct gt_ptx_plan *plans, struct ptx_reach *ret_reach,
 		  struct gt_ptx_error *err)
@@ -285,7 +311,9 @@ int gt_reach_find(const struct gt_ptx *ptx, const struct gt_probe *probes,
 		return r;
 	r = walk_init(&walk, ptx, probes, probe_count);
 	if (!r) {
+		walk.callee = reach.callee;
 		r = reach_walk(&walk, plans, &reach, err);
+		find_definitions(&walk, &reach);
 		walk_done(&walk);
 	}
 	if (r < 0)
@@ -305,5 +333,8 @@ void gt_reach_free(const struct gt_ptx *ptx, struct ptx_reach *reach)
 	free(reach->count);
 	free(reach->kernel);
 	free(reach->calls_probed);
+	free(reach->reached);
+	free(reach->definition);
+	free(reach->callee);
 	memset(reach, 0, sizeof(*reach));
 }

@@ -13,6 +13,11 @@ struct ptx_reach {
 	/* Of each kernel: it may call a function that carries probes. */
 	uint8_t *calls_probed;
 	int any;		/* some function carries probes */
+	/* Of each function: a kernel with probes may call it; of each prototype: where it is defined, or PTX_NONE. */
+	uint8_t *reached;
+	uint32_t *definition;
+	uint32_t *callee;	/* of each call in the module, PTX_NONE: not defined in it */
+	int pointers;		/* a kernel with probes, or what it calls, calls by pointer */
 };
 
 int gt_reach_find(const struct gt_ptx *ptx, const struct gt_probe *probes,
