@@ -35,6 +35,12 @@ def shared_maps(lab):
 
 
 @check
+def launches(lab):
+    """Functions by every name and number that resolves them; launches while modules come and go."""
+    return suite(lab, "tests/e2e/test-launches")
+
+
+@check
 def graphs(lab):
     """Graphs that are long, many, nested, changed and destroyed."""
     return suite(lab, "tests/e2e/test-graphs")
