@@ -100,6 +100,7 @@ static const struct variant variants[] = {
 	{ .name = "big", .entry = "entry-big", .exit = "exit-big" },
 	{ .name = "big-library", .entry = "entry-big", .exit = "exit-big", .library = true },
 	{ .name = "order", .entry = "entry-two", .one_block = true },
+	{ .name = "literal", .entry = "entry-literal", .one_block = true },
 	{ .name = "timeline", .entry = "entry-timeline", .exit = "exit-timeline", .timeline = true },
 };
 #define VARIANTS (sizeof(variants) / sizeof(variants[0]))
@@ -351,7 +352,8 @@ static void expect(const struct run *run, const struct shape *shape, uint32_t id
 	want[C_RING_HEAD] = ring ? threads : 0;
 	want[C_AGGREGATED] = v->entry && !strcmp(v->entry, "entry-aggregate") ? 2 * threads : 0;
 	/* 1 and then 1 * 4 + 2; the other way round it would be 5. */
-	want[C_ORDER] = v->one_block ? 6 : 0;
+	want[C_ORDER] = v->entry && !strcmp(v->entry, "entry-two") ? 6 : 0;
+	want[C_LITERAL] = v->entry && !strcmp(v->entry, "entry-literal") ? LITERAL_RESULT : 0;
 }
 
 /* Each thread's number is in one of the first slots. */

@@ -28,10 +28,15 @@ enum {
 	C_BIG_EXIT_TRIPS,
 	C_RING_HEAD,	/* slots taken by ring() */
 	C_AGGREGATED,	/* threads that ran aggregate() */
+	C_LITERAL,	/* literal(): 7 more, times and plus large numbers */
 	C_ORDER,	/* first() appends the bit 1, second() the bits 10 */
 	C_COUNTERS,
 	C_SLOTS = 32,	/* ring()'s slots begin here: global thread index + 1 each */
 };
+
+/* What literal() leaves when it runs once on 0. */
+#define LITERAL_RESULT \
+	(((7 * 0xff51afd7ed558ccdull + 0x9e3779b97f4a7c15ull) ^ 0xc4ceb9fe1a85ec53ull) * 24 - 6148914691236517205ull)
 
 #define PROBE_COUNT(name, counter, ids) \
 	PROBE(name, \
@@ -112,7 +117,13 @@ static const char test_probes[] =
 	"\t@!%p5 bra aggregate_out;\n"
 	"\tcvt.u64.u32 %rd2, %r12; red.global.add.u64 [%rd1+96], %rd2;\n"
 	"aggregate_out:\n")
-	PROBE("first", "\tld.volatile.global.u64 %rd2, [%rd1+104]; shl.b64 %rd2, %rd2, 1; or.b64 %rd2, %rd2, 1; st.volatile.global.u64 [%rd1+104], %rd2;\n")
-	PROBE("second", "\tld.volatile.global.u64 %rd2, [%rd1+104]; shl.b64 %rd2, %rd2, 2; or.b64 %rd2, %rd2, 2; st.volatile.global.u64 [%rd1+104], %rd2;\n");
+	/* Numbers that older architectures keep in memory of the kernel's own. */
+	PROBE("literal",
+	"\tld.volatile.global.u64 %rd2, [%rd1+104]; add.u64 %rd2, %rd2, 7;\n"
+	"\tmad.lo.u64 %rd2, %rd2, 0xff51afd7ed558ccd, 0x9e3779b97f4a7c15;\n"
+	"\txor.b64 %rd3, %rd2, 0xc4ceb9fe1a85ec53; mul.lo.u64 %rd3, %rd3, 24; add.s64 %rd2, %rd3, -6148914691236517205;\n"
+	"\tst.volatile.global.u64 [%rd1+104], %rd2;\n")
+	PROBE("first", "\tld.volatile.global.u64 %rd2, [%rd1+112]; shl.b64 %rd2, %rd2, 1; or.b64 %rd2, %rd2, 1; st.volatile.global.u64 [%rd1+112], %rd2;\n")
+	PROBE("second", "\tld.volatile.global.u64 %rd2, [%rd1+112]; shl.b64 %rd2, %rd2, 2; or.b64 %rd2, %rd2, 2; st.volatile.global.u64 [%rd1+112], %rd2;\n");
 
 #endif

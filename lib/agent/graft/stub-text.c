@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/agent/graft/exit-text.h"
 #include "lib/agent/graft/graft.h"
+#include "lib/agent/graft/statement.h"
 #include "lib/agent/graft/why.h"
 #include "lib/agent/instrument/instrument.h"
 #include "lib/agent/instrument/text.h"
@@ -84,7 +84,7 @@ static void write_part(struct ptx_text *out, const char *text, const char *end, 
 	while (text < end) {
 		past = body ? substitute(out, in_body, sizeof(in_body) / sizeof(in_body[0]), text) : NULL;
 		if (!past && fresh)
-			past = gt_exit_statement(out, text, end, form, body);
+			past = gt_stub_statement(out, text, end, form, body);
 		if (past) {
 			text = past;
 			fresh = true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/agent/graft/exit-text.h"
+#include "lib/agent/graft/statement.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/agent/graft/stub.h"
@@ -33,6 +34,11 @@ static void add_operand(struct ptx_text *out, const struct operands *operands, u
 {
 	gt_text_add(out, operands->at[index], operands->length[index]);
 }
+
+/* What compilers do not see. */
+#define ZERO_INTO_Y \
+	".reg .b32 %__gt_y, %__gt_z; mov.u32 %__gt_y, %lanemask_eq; mov.u32 %__gt_z, %lanemask_lt; " \
+	"and.b32 %__gt_y, %__gt_y, %__gt_z; "
 
 /* ---- values of the block ---- */
 
@@ -74,6 +80,40 @@ static bool write_value(struct ptx_text *out, const struct operands *operands, b
 	return true;
 }
 
+/* ---- wide numbers ---- */
+
+/* Does not fit into the 32 bits that an instruction has for a number. */
+static bool is_wide(const char *text, size_t length)
+{
+	char number[32] = "", *end;
+	unsigned long long value;
+
+	if (!length || length >= sizeof(number))
+		return false;
+	memcpy(number, text, length);
+	value = strtoull(number, &end, 0);
+	return end == number + length && value + 0x80000000u > 0xffffffffu;
+}
+
+/*
+ * Added to a product, such a number goes into a bank of constants of the kernel's
+ * own before compute capability 9.0.  Nothing that compilers see through is added
+ * to it first.
+ */
+static bool write_wide(struct ptx_text *out, const char *text, const struct operands *operands)
+{
+	unsigned last = operands->count - 1;
+
+	if (operands->count < 3 || !is_wide(operands->at[last], operands->length[last]))
+		return false;
+	gt_text_puts(out, "{ .reg .b64 %__gt_c; " ZERO_INTO_Y "cvt.u64.u32 %__gt_c, %__gt_y; add.u64 %__gt_c, %__gt_c, ");
+	add_operand(out, operands, last);
+	gt_text_puts(out, "; ");
+	gt_text_add(out, text, (size_t)(operands->at[last] - text));
+	gt_text_puts(out, "%__gt_c; }");
+	return true;
+}
+
 /* ---- threads together ---- */
 
 /*
@@ -82,8 +122,7 @@ static bool write_value(struct ptx_text *out, const struct operands *operands, b
  */
 static bool write_who(struct ptx_text *out, const struct operands *operands)
 {
-	gt_text_puts(out, "{ .reg .pred %__gt_yes; .reg .b32 %__gt_y, %__gt_z; mov.u32 %__gt_y, %lanemask_eq; "
-			  "mov.u32 %__gt_z, %lanemask_lt; and.b32 %__gt_y, %__gt_y, %__gt_z; "
+	gt_text_puts(out, "{ .reg .pred %__gt_yes; " ZERO_INTO_Y
 			  "setp.eq.u32 %__gt_yes, %__gt_y, 0; vote.sync.ballot.b32 ");
 	add_operand(out, operands, 0);
 	gt_text_puts(out, ", %__gt_yes, -1; }");
@@ -166,13 +205,32 @@ static bool write_group(struct ptx_text *out, const char *text, const char *end,
 	return false;
 }
 
-const char *gt_exit_statement(struct ptx_text *out, const char *text, const char *limit, enum gt_exit_form form,
+/* An addition of 64 bits; behind its opcode. */
+static const char *addition(const char *text)
+{
+	static const char *const opcodes[] = {
+		"add.s64", "add.u64", "sub.s64", "sub.u64", "mad.lo.s64", "mad.lo.u64",
+	};
+	const char *at = NULL;
+
+	for (unsigned i = 0; !at && i < sizeof(opcodes) / sizeof(opcodes[0]); i++)
+		at = behind(text, opcodes[i]);
+	return at;
+}
+
+const char *gt_stub_statement(struct ptx_text *out, const char *text, const char *limit, enum gt_exit_form form,
 			      bool body)
 {
 	const char *end = memchr(text, ';', (size_t)(limit - text)), *at;
 	struct operands operands;
 
-	if (!end || form == GT_EXIT_NONE)
+	if (!end)
+		return NULL;
+	if ((at = addition(text))) {
+		operands = split(at, end);
+		return write_wide(out, text, &operands) ? end + 1 : NULL;
+	}
+	if (form == GT_EXIT_NONE)
 		return NULL;
 	if ((at = behind(text, "mov.u32"))) {
 		operands = split(at, end);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of the statements of a probe's PTX in a stub. */
+#ifndef GT_GRAFT_STATEMENT_H
+#define GT_GRAFT_STATEMENT_H
+
+#include <stdbool.h>
+
+#include "lib/agent/instrument/text.h"
+
+/*
+ * Where threads leave: those that leave together stay together as long as they do not part: there
+ * is no barrier to meet at again that would not disturb those that have not
+ * left.  So what they do as a group they do as those that happen to be there.
+ * Where that is not enough each thread is a group of its own, in which it finds
+ * itself alone.
+ */
+enum gt_exit_form { GT_EXIT_NONE /* at entry */, GT_EXIT_TOGETHER, GT_EXIT_ALONE };
+
+/*
+ * Writes the statement at `text` in the form that it has in a stub; its end, or NULL
+ * when it stays as it is.  body: of the kernel, where %__gt_m is another number
+ * for each thread.
+ */
+const char *gt_stub_statement(struct ptx_text *out, const char *text, const char *limit, enum gt_exit_form form,
+			      bool body);
+
+#endif
