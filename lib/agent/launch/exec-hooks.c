@@ -22,7 +22,8 @@
 	if (result && own && gt_graph_revert(graph)) \
 		result = CALL; \
 	saved = errno; \
-	gt_exec_made(made, result ? NULL : *exec); \
+	if (own) \
+		gt_exec_made(made, result ? NULL : *exec); \
 	gt_leave(); \
 	errno = saved; \
 	return result

@@ -309,11 +309,13 @@ static void forget(CUgraphExec handle)
 
 void gt_exec_made(struct gt_exec *exec, CUgraphExec handle)
 {
-	if (!exec)
+	if (!exec) {
+		gt_exec_destroyed(handle);	/* one that had this handle before, and whose end was not seen */
 		return;
+	}
 	pthread_mutex_lock(&lock);
 	if (handle) {
-		forget(handle);	/* one whose end was not seen */
+		forget(handle);
 		exec->handle = handle;
 		exec->unknown_end = gt_table_set(&exec_by_handle, handle, exec);
 	}
@@ -425,13 +427,28 @@ void gt_exec_destroyed(CUgraphExec handle)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Its slots are another context's next. */
+static void forget_slots(struct gt_exec *exec, CUcontext context)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < exec->slot_count; i++) {
+		if (exec->slots[i].context->handle != context)
+			exec->slots[kept++] = exec->slots[i];
+	}
+	if (kept < exec->slot_count)
+		exec->node_count = 0;
+	exec->slot_count = kept;
+}
+
 /* Its events went with it. */
-static void forget_events(struct execs *list, CUcontext context)
+static void forget_context(struct execs *list, CUcontext context)
 {
 	struct gt_exec *exec, *next;
 
 	for (exec = LIST_FIRST(list); exec; exec = next) {
 		next = LIST_NEXT(exec, entry);
+		forget_slots(exec, context);
 		if (!exec->end || exec->end_context != context)
 			continue;
 		exec->end = NULL;
@@ -443,8 +460,8 @@ static void forget_events(struct execs *list, CUcontext context)
 void gt_execs_context_gone(CUcontext context)
 {
 	pthread_mutex_lock(&lock);
-	forget_events(&living, context);
-	forget_events(&ending, context);
+	forget_context(&living, context);
+	forget_context(&ending, context);
 	pthread_mutex_unlock(&lock);
 }
 
