@@ -188,12 +188,13 @@ static void attach_functions(struct record *record, struct gputrace_link **link)
 		tool_fail(&record->tool, "%s", gputrace_last_error());
 }
 
-static void attach(struct record *record, struct gputrace_link *links[3])
+static void attach(struct record *record, struct gputrace_link *links[4])
 {
 	struct gputrace_api_opts opts = { .size = sizeof(opts), .flags = record->api_flags,
 					  .stack_frames = record->stack_frames };
 
-	if (gputrace_attach_timeline(record->tool.target, &links[0]))
+	if (gputrace_attach_timeline(record->tool.target, &links[0]) ||
+	    gputrace_attach_nvtx(record->tool.target, &links[3]))
 		tool_fail(&record->tool, "%s", gputrace_last_error());
 	if (!record->no_api && gputrace_attach_api(record->tool.target, &opts, &links[1]))
 		tool_warn(&record->tool, "without driver calls: %s", gputrace_last_error());
@@ -219,7 +220,7 @@ static void open_output(struct record *record)
 int main(int argc, char **argv)
 {
 	struct record record = { .tool = { .name = "gputrace-record", .usage = usage } };
-	struct gputrace_link *links[3] = { NULL };
+	struct gputrace_link *links[4] = { NULL };
 	char **command = parse(&record, argc, argv);
 
 	if (is_folded(&record) && !record.stack_frames)

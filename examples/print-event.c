@@ -48,6 +48,23 @@ static void print_kernel_args(const struct gputrace_event *event)
 		printf(" -> error %d", gputrace_event_get_result(event));
 }
 
+static void print_ids(const struct gputrace_event *event)
+{
+	if (gputrace_event_get_range_id(event))
+		printf(" range=%" PRIu64, gputrace_event_get_range_id(event));
+	if (gputrace_event_get_external_id(event))
+		printf(" external=%" PRIu64, gputrace_event_get_external_id(event));
+}
+
+static void print_range(const struct gputrace_event *event)
+{
+	print_ids(event);
+	if (gputrace_event_get_domain(event)[0])
+		printf(" domain=%s", tool_printable(gputrace_event_get_domain(event)));
+	if (gputrace_event_get_text(event))
+		printf(" (%s)", gputrace_event_get_text(event));
+}
+
 static void print_details(const struct gputrace_event *event)
 {
 	size_t size;
@@ -55,6 +72,7 @@ static void print_details(const struct gputrace_event *event)
 	switch (gputrace_event_get_type(event)) {
 	case GPUTRACE_EVENT_API:
 		print_call_args(event);
+		print_ids(event);
 		break;
 	case GPUTRACE_EVENT_CALL:
 		print_registers(event);
@@ -62,6 +80,11 @@ static void print_details(const struct gputrace_event *event)
 	case GPUTRACE_EVENT_LAUNCH:
 	case GPUTRACE_EVENT_KERNEL:
 		print_kernel_args(event);
+		print_ids(event);
+		break;
+	case GPUTRACE_EVENT_RANGE:
+	case GPUTRACE_EVENT_MARK:
+		print_range(event);
 		break;
 	case GPUTRACE_EVENT_DATA:
 		gputrace_event_get_data(event, &size);
@@ -118,7 +141,7 @@ void print_event(struct print *print, const struct gputrace_event *event)
 {
 	static const char *const kinds[] = {
 		"?", "process", "exit", "context", "api", "launch", "kernel", "data", "print", "function",
-		"lost", "note", "call"
+		"lost", "note", "call", "range", "mark", "thread"
 	};
 	unsigned type = (unsigned)gputrace_event_get_type(event);
 	uint64_t time = gputrace_event_get_time(event), end = gputrace_event_get_end(event);

@@ -87,6 +87,15 @@ GPUTRACE_API int gputrace_attach_api(struct gputrace_target *target,
 				     const struct gputrace_api_opts *opts,
 				     struct gputrace_link **ret_link);
 
+/*
+ * Record the ranges, marks and names of threads that the target's programs and
+ * libraries make known by NVTX 3 (GPUTRACE_EVENT_RANGE, _MARK, _THREAD), at about
+ * 100 ns for each end of a range.  A reader that NVTX_INJECTION64_PATH named before
+ * is called too.
+ * -EBUSY: the target runs already (attach before gputrace_target_resume()); -ENOMEM.
+ */
+GPUTRACE_API int gputrace_attach_nvtx(struct gputrace_target *target, struct gputrace_link **ret_link);
+
 struct gputrace_functions_opts {
 	uint64_t size;
 	uint64_t ring_bytes;	/* kernel ring buffer, a power of two; default 4 MiB */

@@ -27,7 +27,10 @@ enum gputrace_event_type {
 	GPUTRACE_EVENT_FUNCTION,	/* a CUDA kernel became known; name: the kernel */
 	GPUTRACE_EVENT_LOST,		/* records were dropped; count: how many; name: where */
 	GPUTRACE_EVENT_NOTE,		/* something the user should know; text */
-	GPUTRACE_EVENT_CALL		/* a call of another function that is watched; name: the function */
+	GPUTRACE_EVENT_CALL,		/* a call of another function that is watched; name: the function */
+	GPUTRACE_EVENT_RANGE,		/* a range that the program made known; name: what it said */
+	GPUTRACE_EVENT_MARK,		/* a moment that the program made known; name: what it said */
+	GPUTRACE_EVENT_THREAD		/* the program named thread tid; name: how */
 };
 
 GPUTRACE_API int gputrace_event_get_type(const struct gputrace_event *event);
@@ -44,7 +47,7 @@ GPUTRACE_API int gputrace_event_get_tid(const struct gputrace_event *event);
 GPUTRACE_API const char *gputrace_event_get_name(const struct gputrace_event *event);
 /* API and CALL that the operating system's kernel saw: the thread's name, as in /proc/PID/task/TID/comm. */
 GPUTRACE_API const char *gputrace_event_get_command(const struct gputrace_event *event);
-/* NOTE and PRINT: the text; FUNCTION: why not every program meant for it is in it; CONTEXT: how its clock is read; API and CALL: what is odd about the call, else NULL. */
+/* NOTE and PRINT: the text; RANGE: what is odd about it, else NULL; FUNCTION: why not every program meant for it is in it; CONTEXT: how its clock is read; API and CALL: what is odd about the call, else NULL. */
 GPUTRACE_API const char *gputrace_event_get_text(const struct gputrace_event *event);
 
 /*
@@ -52,6 +55,16 @@ GPUTRACE_API const char *gputrace_event_get_text(const struct gputrace_event *ev
  * graph's kernel carries the id of the launch that was captured.
  */
 GPUTRACE_API uint64_t gputrace_event_get_launch_id(const struct gputrace_event *event);
+/*
+ * RANGE: the number by which it is known in its process.  LAUNCH, KERNEL, PRINT and
+ * API: the range that the thread had pushed last, and not popped yet, when it
+ * launched or called; 0: none.  Calls seen by uprobes have it if they launch a kernel.
+ */
+GPUTRACE_API uint64_t gputrace_event_get_range_id(const struct gputrace_event *event);
+/* LAUNCH, KERNEL, PRINT and API, likewise: the number that the program gave with gputrace_agent_push_id(); 0: none. */
+GPUTRACE_API uint64_t gputrace_event_get_external_id(const struct gputrace_event *event);
+/* RANGE and MARK: the NVTX domain, "" for the default one. */
+GPUTRACE_API const char *gputrace_event_get_domain(const struct gputrace_event *event);
 GPUTRACE_API uint32_t gputrace_event_get_kernel_id(const struct gputrace_event *event);
 /* Ordinal of the GPU as the program numbers them, which two processes may do differently (see gputrace_event_get_gpu()); -1: none. */
 GPUTRACE_API int gputrace_event_get_device(const struct gputrace_event *event);

@@ -11,6 +11,7 @@
 #include "lib/agent/call/call.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/module.h"
+#include "lib/agent/nvtx/nvtx.h"
 #include "lib/agent/service.h"
 #include "lib/agent/thread.h"
 
@@ -59,6 +60,8 @@ static void chain(void)
 }
 
 static int first_pid;
+static atomic_bool joined, hooked;
+static pthread_mutex_t joining = PTHREAD_MUTEX_INITIALIZER;
 
 static void at_exit(void)
 {
@@ -71,31 +74,51 @@ static void at_exit(void)
 	gt_depth--;
 }
 
-/* CUDA does not work in a forked child, so there is nothing to see in it. */
+/*
+ * CUDA does not work in a forked child, so there is nothing to see in it.  But if
+ * it has not been used yet, it may be in the child, which then enters for itself.
+ */
 static void in_child(void)
 {
-	atomic_store(&gt_forked, true);
 	atomic_store(&gt_active, false);
-	if (gt_session_is_open())
-		close(gt_session.socket);
+	if (atomic_load(&hooked)) {
+		atomic_store(&gt_forked, true);
+		if (gt_session_is_open())
+			close(gt_session.socket);
+		return;
+	}
+	gt_session_close(false);
+	pthread_mutex_init(&joining, NULL);
+	gt_nvtx_in_child();
+	atomic_store(&joined, false);
 }
 
 static void watch_the_process(void)
 {
-	if (first_pid)
-		return;
+	static bool watched;
+
 	first_pid = getpid();
+	if (watched)
+		return;
+	watched = true;
 	atexit(at_exit);
 	pthread_atfork(NULL, NULL, in_child);
 }
 
+/* There is a session. */
+static void begin(void)
+{
+	gt_threads_begin();
+	atomic_store(&gt_active, true);
+	watch_the_process();
+}
+
 /* busy: the program is running.  A negative number: nothing may be probed, since a launch could miss the hidden parameter. */
-static int begin(bool busy)
+static int hook(bool busy)
 {
 	int hooks;
 
-	gt_threads_begin();
-	atomic_store(&gt_active, true);
+	atomic_store(&hooked, true);
 	hooks = gt_hooks_install(busy);
 	gt_calls_begin(busy);
 	if (hooks < 0) {
@@ -107,20 +130,34 @@ static int begin(bool busy)
 			gt_session.shared_refused);
 	gt_modules_announce();
 	gt_session_send(GT_MSG_READY, (uint64_t)(hooks < 0 ? 0 : hooks));
-	watch_the_process();
 	return hooks;
 }
 
-static void start(void)
+static void connect_and_begin(bool hooks_follow)
 {
-	int fd = find_driver(false) ? gt_session_connect() : -1;
+	int fd = gt_session_connect();
 
 	if (fd < 0)
 		return;
-	if (gt_session_open(fd))
-		begin(false);
-	else
+	if (!gt_session_open(fd)) {
 		close(fd);
+		return;
+	}
+	begin();
+	if (!hooks_follow)
+		gt_session_send(GT_MSG_READY, 0);
+}
+
+bool gt_join(bool hooks_follow)
+{
+	if (!atomic_load(&joined)) {
+		pthread_mutex_lock(&joining);
+		if (!atomic_load(&joined))
+			connect_and_begin(hooks_follow);
+		atomic_store(&joined, true);
+		pthread_mutex_unlock(&joining);
+	}
+	return atomic_load(&gt_active);
 }
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
@@ -133,8 +170,8 @@ int InitializeInjection(void)
 	if (!atomic_flag_test_and_set(&once)) {
 		gt_depth++;
 		chain();
-		if (!first_pid)
-			start();
+		if (!atomic_load(&hooked) && find_driver(false) && gt_join(true))
+			hook(false);
 		gt_depth--;
 	}
 	errno = saved;
@@ -151,7 +188,9 @@ static int attach(int fd)
 		return -ENOENT;
 	if (!gt_session_open(fd))
 		return -EPROTO;
-	begin(true);
+	atomic_store(&joined, true);
+	begin();
+	hook(true);
 	gt_service_start();
 	return 0;
 }

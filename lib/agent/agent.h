@@ -57,10 +57,22 @@ struct gt_session {
 };
 extern struct gt_session gt_session;
 
+/* Is this (GT_CONFIG_CALLS, GT_CONFIG_NVTX) still wanted?  While active, in a hook. */
+static inline bool gt_session_records(uint64_t what)
+{
+	return __atomic_load_n(&gt_session.shm->recording, __ATOMIC_RELAXED) & what;
+}
+
 /* From a controller's coming to its going; never in a forked child. */
 extern atomic_bool gt_active;
 /* Set in a forked child of a process that has the agent. */
 extern atomic_bool gt_forked;
+
+/*
+ * Enter the session that the environment names, once in a process.  hooks_follow:
+ * the driver's functions are about to be hooked.  False: there is none.
+ */
+bool gt_join(bool hooks_follow);
 
 /* Connect to the controller that the environment names; -1: there is none. */
 int gt_session_connect(void);

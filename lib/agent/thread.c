@@ -26,13 +26,19 @@ static void release(void *data)
 	if (gt_enter() && atomic_load(&gt_active) && thread->ring && thread->session == session)
 		__atomic_store_n(&thread->ring->owner, 0, __ATOMIC_RELEASE);
 	gt_leave();
+	free(thread->ranges);
+	free(thread->externals);
 	free(thread);
+}
+
+static void make_key(void)
+{
+	has_key = !pthread_key_create(&at_end, release);
 }
 
 void gt_threads_begin(void)
 {
-	if (!session++)
-		has_key = !pthread_key_create(&at_end, release);
+	session++;
 }
 
 static void claim_ring(struct gt_thread *thread)
@@ -57,8 +63,12 @@ static void claim_ring(struct gt_thread *thread)
 
 struct gt_thread *gt_thread_new(void)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int saved = errno;
-	struct gt_thread *thread = has_key ? calloc(1, sizeof(*thread)) : NULL;
+	struct gt_thread *thread;
+
+	pthread_once(&once, make_key);
+	thread = has_key ? calloc(1, sizeof(*thread)) : NULL;
 
 	if (thread && pthread_setspecific(at_end, thread)) {
 		free(thread);

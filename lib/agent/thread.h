@@ -11,6 +11,12 @@
 
 #define GT_THREAD_RECORD_MAX 2048u
 
+/* A range that the thread has pushed. */
+struct gt_open_range {
+	uint64_t id;
+	const void *domain;
+};
+
 struct gt_thread {
 	uint32_t tid;
 	uint32_t session;		/* whose ring it has */
@@ -18,6 +24,11 @@ struct gt_thread {
 	struct gt_thread_ring *ring;	/* NULL: there are none, or none was free */
 	uint8_t *data;			/* of the ring */
 	uint64_t tail;			/* of the ring, as last seen */
+	/* Stacks. */
+	struct gt_open_range *ranges;
+	uint32_t range_count, range_room;
+	uint64_t *externals;		/* the program's own numbers */
+	uint32_t external_count, external_room;
 };
 
 extern _Thread_local struct gt_thread *gt_thread_known __attribute__((tls_model("initial-exec")));
@@ -25,20 +36,34 @@ extern _Thread_local struct gt_thread *gt_thread_known __attribute__((tls_model(
 /* A session begins, whose rings threads have to get one of; before gt_active is set. */
 void gt_threads_begin(void);
 
-/* The calling thread when it is new; NULL: no memory. */
+/* What gt_thread() does when the thread is new; NULL: no memory. */
 struct gt_thread *gt_thread_new(void);
 
-/* The calling thread, which is in a hook (gt_enter()) as long as it uses this. */
 static inline struct gt_thread *gt_thread(void)
 {
 	return gt_thread_known ? gt_thread_known : gt_thread_new();
+}
+
+/* What the calling thread's work belongs to now, 0: nothing. */
+static inline uint64_t gt_thread_range(void)
+{
+	const struct gt_thread *thread = gt_thread_known;
+
+	return thread && thread->range_count ? thread->ranges[thread->range_count - 1].id : 0;
+}
+
+static inline uint64_t gt_thread_external(void)
+{
+	const struct gt_thread *thread = gt_thread_known;
+
+	return thread && thread->external_count ? thread->externals[thread->external_count - 1] : 0;
 }
 
 /*
  * Write a record of the calling thread: `size` bytes of `payload` and then
  * `more_size` bytes of `more`, at most GT_THREAD_RECORD_MAX together; size is a
  * multiple of 8.  Without a ring of its own it goes to the agent's.  What finds no
- * room is counted as lost.
+ * room is counted as lost.  Between gt_enter() and gt_leave().
  */
 void gt_thread_emit(struct gt_thread *thread, enum gt_record_type type, const void *payload, size_t size,
 		    const void *more, size_t more_size);

@@ -62,18 +62,25 @@ static int attach_by_uprobes(struct gputrace_link *link, const struct gputrace_a
 	return open_trace(link, &trace);
 }
 
+/* A quarter of the whole for each thread. */
+static void want_thread_rings(struct gputrace_target *target, uint64_t bytes)
+{
+	uint64_t each = bytes / 4 > LEAST_RING ? bytes / 4 : LEAST_RING;
+
+	if (target->thread_ring_bytes < each)
+		target->thread_ring_bytes = each;
+}
+
 static int attach_by_agent(struct gputrace_link *link, const struct gputrace_api_opts *opts)
 {
 	struct gputrace_target *target = link->target;
-	uint64_t each = opts->ring_bytes / 4 > LEAST_RING ? opts->ring_bytes / 4 : LEAST_RING;
 
 	if (opts->stack_frames)
 		return gt_error(-EOPNOTSUPP, "the agent's hooks take no stacks: record calls with uprobes");
 	if (target->resumed)
 		return gt_error(-EBUSY, "the target runs already: let the agent record driver calls before gputrace_target_resume()");
-	link->calls = GT_CONFIG_CALLS | (opts->flags & GPUTRACE_API_QUERIES ? GT_CONFIG_QUERIES : 0);
-	if (target->thread_ring_bytes < each)
-		target->thread_ring_bytes = each;
+	link->recording = GT_CONFIG_CALLS | (opts->flags & GPUTRACE_API_QUERIES ? GT_CONFIG_QUERIES : 0);
+	want_thread_rings(target, opts->ring_bytes);
 	return 0;
 }
 
@@ -114,6 +121,24 @@ int gputrace_attach_api(struct gputrace_target *target, const struct gputrace_ap
 		r = attach_somehow(link, &known);
 	if (r)
 		return gt_link_give_up(link, r);
+	*ret_link = link;
+	return 0;
+}
+
+/* ---- annotations ---- */
+
+int gputrace_attach_nvtx(struct gputrace_target *target, struct gputrace_link **ret_link)
+{
+	struct gputrace_link *link;
+	int r;
+
+	if (target->resumed)
+		return gt_error(-EBUSY, "the target runs already: a program looks for the reader of its annotations once, at its first range");
+	r = gt_link_new(target, false, &link);
+	if (r)
+		return r;
+	link->recording = GT_CONFIG_NVTX;
+	want_thread_rings(target, DEFAULT_RING);
 	*ret_link = link;
 	return 0;
 }

@@ -120,8 +120,8 @@ int gputrace_link_detach(struct gputrace_link *link)
 	/* Calls that were seen already can still be read. */
 	if (link->api)
 		gt_api_trace_detach(link->api);
-	if (link->calls && link->target)
-		gt_target_stop_calls(link->target);
+	if (link->recording && link->target)
+		gt_target_update_recording(link->target);
 	if (link->programs)
 		gt_kernel_programs_detach(link->programs);
 	link->programs = NULL;

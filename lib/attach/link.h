@@ -29,7 +29,7 @@ struct gputrace_link {
 	/* CPU side */
 	struct gt_api_trace *api;
 	bool by_pattern;		/* it watches other functions than the driver API's */
-	uint32_t calls;			/* GT_CONFIG_CALLS and what belongs to it: the agent records driver calls */
+	uint32_t recording;		/* what the agent records for it: GT_CONFIG_CALLS and the like */
 	char *note;			/* malloc'd: what the stream says of it once; NULL: nothing, or it has */
 	struct gt_kernel_programs *programs;
 };

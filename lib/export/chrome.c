@@ -163,6 +163,10 @@ static int set_launch_args(struct json_object *object, const struct gputrace_eve
 {
 	int error = set_arg(object, "launch", json_object_new_uint64(event->launch_id));
 
+	if (!error && event->external_id)
+		error = set_arg(object, "External id", json_object_new_uint64(event->external_id));
+	if (!error && event->range_id)
+		error = set_arg(object, "range", json_object_new_uint64(event->range_id));
 	if (!error && arrow)
 		error = set_arg(object, "correlation", json_object_new_uint64(arrow->correlation));
 	return error;
@@ -237,12 +241,16 @@ static struct json_object *call_slice(const struct gputrace_event *event)
 /* Move the arguments of the thread's held launch to the call around it. */
 static int absorb_launch(struct gt_thread *thread, struct json_object *call)
 {
-	static const char *const moved[] = { "launch", "correlation", "kernel" };
+	static const char *const moved[] = { "launch", "correlation", "kernel", "External id", "range" };
 	struct json_object *args = json_object_object_get(thread->launch, "args");
 	int error = 0;
 
-	for (unsigned i = 0; i < sizeof(moved) / sizeof(moved[0]) && !error; i++)
-		error = set_arg(call, moved[i], json_object_get(json_object_object_get(args, moved[i])));
+	for (unsigned i = 0; i < sizeof(moved) / sizeof(moved[0]) && !error; i++) {
+		struct json_object *value = json_object_object_get(args, moved[i]);
+
+		if (value)
+			error = set_arg(call, moved[i], json_object_get(value));
+	}
 	json_object_put(thread->launch);
 	thread->launch = NULL;
 	return error;
@@ -324,6 +332,64 @@ static int add_kernel(struct gt_chrome *chrome, const struct gputrace_event *eve
 	/* A graph runs its kernels again and again; the arrow leads to the first run. */
 	arrow->to = (struct gt_arrow_end){ 1, place.pid, place.tid, event->time };
 	return draw(chrome, arrow);
+}
+
+/* ---- annotations ---- */
+
+static int set_range_args(struct json_object *object, const struct gputrace_event *event)
+{
+	int error = set_arg(object, "range", json_object_new_uint64(event->range_id));
+
+	if (!error && event->domain[0])
+		error = set_arg(object, "domain", gt_json_text(event->domain));
+	if (!error && event->text)
+		error = set_arg(object, "text", gt_json_text(event->text));
+	return error;
+}
+
+/* One end of a range that may overlap others of its thread: the viewers give such a row of their own. */
+static struct json_object *range_end(const char *phase, const struct gputrace_event *event, uint64_t time)
+{
+	struct json_object *object = element(phase, "user_annotation", event->name, host_place(event), time);
+
+	if (gt_json_set(object, "id", json_object_new_uint64(event->range_id)) ||
+	    gt_json_set(object, "args", json_object_new_object())) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+static int add_range(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	struct json_object *object = event->spans ? range_end("b", event, event->time) :
+				     slice("user_annotation", event->name, host_place(event), event->time, event->end);
+	int error = emit_unless(chrome, set_range_args(object, event), object);
+
+	if (error || !event->spans)
+		return error;
+	return emit(chrome, range_end("e", event, event->end));
+}
+
+static int add_mark(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	struct json_object *object = instant("user_annotation", event->name, "t", host_place(event), event->time);
+
+	return emit_unless(chrome, set_range_args(object, event), object);
+}
+
+static int name_thread(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	struct gt_thread *thread = gt_tracks_thread(chrome->tracks, event->pid, event->tid);
+	char *copy = strdup(event->name);
+
+	if (!thread || !copy) {
+		free(copy);
+		return no_memory();
+	}
+	free(thread->name);
+	thread->name = copy;
+	return 0;
 }
 
 /* ---- everything else ---- */
@@ -412,6 +478,12 @@ static int add_event(struct gt_chrome *chrome, const struct gputrace_event *even
 		return event->text ? add_text(chrome, event, "not_probed", event->name) : 0;
 	case GPUTRACE_EVENT_LOST:
 		return add_lost(chrome, event);
+	case GPUTRACE_EVENT_RANGE:
+		return add_range(chrome, event);
+	case GPUTRACE_EVENT_MARK:
+		return add_mark(chrome, event);
+	case GPUTRACE_EVENT_THREAD:
+		return name_thread(chrome, event);
 	case GPUTRACE_EVENT_NOTE:
 		return add_text(chrome, event, "note", event->text);
 	default:
@@ -506,10 +578,13 @@ static int emit_group(struct gt_chrome *chrome, const struct gt_group *group)
 static int emit_thread(struct gt_chrome *chrome, struct gt_thread *thread)
 {
 	struct place place = { thread->pid, thread->tid };
-	char name[32];
+	char name[256];
 	int error = release_launch(chrome, thread);
 
-	snprintf(name, sizeof(name), "thread %d", thread->tid);
+	if (thread->name)
+		snprintf(name, sizeof(name), "thread %d: %s", thread->tid, thread->name);
+	else
+		snprintf(name, sizeof(name), "thread %d", thread->tid);
 	return error ? error : emit_metadata(chrome, "thread_name", place, "name", gt_json_text(name));
 }
 

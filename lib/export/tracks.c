@@ -77,6 +77,7 @@ static void free_thread(void *node)
 	struct gt_thread *thread = node;
 
 	json_object_put(thread->launch);
+	free(thread->name);
 	free(thread);
 }
 

@@ -16,6 +16,7 @@ struct json_object;
 struct gt_thread {
 	struct gt_thread *next;
 	int pid, tid;
+	char *name;			/* as the program calls it; NULL: it does not */
 	struct json_object *launch;	/* its last launch, held back: the call around it may follow */
 	uint64_t launch_id;
 };

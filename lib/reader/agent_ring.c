@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/reader/launches.h"
+#include "lib/reader/ranges.h"
 #include "lib/reader/reader.h"
 #include "lib/target/context.h"
 #include "lib/uprobe/api_trace.h"
@@ -151,6 +152,8 @@ static void take_call(struct gputrace_reader *reader, struct gt_process *process
 	call.tid = record.tid;
 	call.function = record.function;
 	call.value = record.result;
+	call.range = record.range;
+	call.external = record.external;
 	call.result = (int32_t)record.result;
 	call.arg_count = record.arg_count;
 	memcpy(call.args, payload + sizeof(record), record.arg_count * sizeof(uint64_t));
@@ -177,6 +180,9 @@ static void take(struct gputrace_reader *reader, struct gt_process *process,
 		break;
 	case GT_REC_NOTE:
 		take_note(reader, process, reader->payload, record->size);
+		break;
+	case GT_REC_RANGE:
+		gt_reader_take_range(reader, process, reader->payload, record->size);
 		break;
 	case GT_REC_CALL:
 		take_call(reader, process, reader->payload, record->size);

@@ -45,6 +45,8 @@ void gt_reader_push_call(struct gputrace_reader *reader, struct gt_process *proc
 		queued->event.api_function = (int)call->function;
 		queued->event.result = call->result;
 		queued->event.value = call->value;
+		queued->event.range_id = call->range;
+		queued->event.external_id = call->external;
 		if (call->flags & GT_API_CALL_UNFINISHED)
 			queued->event.text = "it never returned";
 		queued->event.arg_count = call->arg_count;

@@ -65,6 +65,21 @@ uint64_t gputrace_event_get_launch_id(const struct gputrace_event *event)
 	return event->launch_id;
 }
 
+uint64_t gputrace_event_get_range_id(const struct gputrace_event *event)
+{
+	return event->range_id;
+}
+
+uint64_t gputrace_event_get_external_id(const struct gputrace_event *event)
+{
+	return event->external_id;
+}
+
+const char *gputrace_event_get_domain(const struct gputrace_event *event)
+{
+	return event->domain;
+}
+
 uint32_t gputrace_event_get_kernel_id(const struct gputrace_event *event)
 {
 	return event->kernel_id;

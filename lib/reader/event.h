@@ -4,6 +4,7 @@
 #define GT_READER_EVENT_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gputrace_gpu;
@@ -15,6 +16,9 @@ struct gputrace_event {
 	uint64_t gpu_start, gpu_end;
 	int pid, tid;
 	uint64_t launch_id;
+	uint64_t range_id, external_id;
+	const char *domain;
+	bool spans;			/* a range that need not nest with its thread's others */
 	uint32_t kernel_id;
 	uint32_t context;
 	int device;			/* ordinal as the program sees it */

@@ -11,6 +11,7 @@
 
 #include "lib/attach/link.h"
 #include "lib/ctx.h"
+#include "lib/reader/ranges.h"
 #include "lib/target/context.h"
 #include "lib/uprobe/api_trace.h"
 #include "lib/util/error.h"
@@ -103,6 +104,7 @@ static unsigned collect(struct gputrace_reader *reader)
 		if (!n && !live && !process->ended_announced) {
 			if (!process->ready)
 				gt_reader_push_note(reader, process, "the agent could not take its orders (is there too little memory, are there too few descriptors?): this process ran without probes", 0);
+			gt_reader_close_ranges(reader, process);
 			announce(reader, process, GPUTRACE_EVENT_EXIT);
 			process->ended_announced = true;
 		}

@@ -45,6 +45,8 @@ static void resolve_launch(struct gputrace_event *event, struct gt_process *proc
 		event->context = launch->context;
 		event->stream = launch->stream;
 		event->shared_bytes = launch->shared_bytes;
+		event->range_id = launch->range;
+		event->external_id = launch->external;
 		memcpy(event->grid, launch->grid, sizeof(event->grid));
 		memcpy(event->block, launch->block, sizeof(event->block));
 		if (event->type == GPUTRACE_EVENT_KERNEL)
@@ -52,6 +54,19 @@ static void resolve_launch(struct gputrace_event *event, struct gt_process *proc
 	}
 	resolve_gpu(event, process);
 	resolve_name(event, process);
+}
+
+/* Which launch a call of a launch function stands for; uprobes do not know what the thread's work belonged to. */
+static void resolve_call(struct gputrace_event *event, const struct gt_process *process)
+{
+	const struct gt_rec_launch *launch;
+
+	event->launch_id = gt_launches_within(process->launches, (uint32_t)event->tid, event->time, event->end);
+	launch = gt_launches_find(process->launches, event->launch_id);
+	if (launch) {
+		event->range_id = launch->range;
+		event->external_id = launch->external;
+	}
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -147,8 +162,7 @@ void gt_reader_resolve(struct gt_queued *queued)
 		break;
 	case GPUTRACE_EVENT_API:
 		if (gt_api_is_launch((uint32_t)event->api_function))
-			event->launch_id = gt_launches_within(process->launches, (uint32_t)event->tid,
-							      event->time, event->end);
+			resolve_call(event, process);
 		break;
 	case GPUTRACE_EVENT_EXIT:
 		if (process->started > process->finished) {

@@ -106,12 +106,12 @@ static uint32_t timeline_link(const struct gputrace_target *target)
 	return UINT32_MAX;
 }
 
-static uint32_t call_flags(const struct gputrace_target *target)
+uint32_t gt_config_recording(const struct gputrace_target *target)
 {
 	uint32_t flags = 0;
 
 	for (const struct gputrace_link *link = target->links; link; link = link->next)
-		flags |= link->detached ? 0 : link->calls;
+		flags |= link->detached ? 0 : link->recording;
 	return flags;
 }
 
@@ -136,7 +136,7 @@ int gt_config_make(const struct gputrace_target *target)
 		.version = GT_WIRE_VERSION,
 		.timeline = timeline_link(target),
 		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0) | route_flags() |
-			 call_flags(target),
+			 gt_config_recording(target),
 		.shared_count = target->shared_count,
 	};
 	struct text ptx, strings;
@@ -207,7 +207,7 @@ static void fill(const struct gputrace_target *target, uint8_t *base)
 
 	memcpy(header, shm, sizeof(*shm));
 	header->agent_ctl.credits = (int64_t)shm->agent_ring_size;
-	header->calls_on = call_flags(target) != 0;
+	header->recording = gt_config_recording(target);
 	for (const struct gputrace_link *link = target->links; link; link = link->next) {
 		if (link->on_gpu && !link->detached)
 			header->switches |= 1ull << link->bit;

@@ -11,6 +11,7 @@
 
 #include "lib/ctx.h"
 #include "lib/reader/launches.h"
+#include "lib/reader/ranges.h"
 #include "lib/target/config.h"
 #include "lib/target/target.h"
 #include "lib/util/error.h"
@@ -214,6 +215,7 @@ void gt_process_free(struct gt_process *process)
 	for (uint32_t i = 0; i < process->context_count; i++)
 		free(process->contexts[i]);
 	free(process->contexts);
+	gt_ranges_free(process->ranges);
 	free(process->kernels);
 	free(process);
 }

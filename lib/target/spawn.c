@@ -124,36 +124,69 @@ static char *assignment(const char *name, const char *value, const char *rest)
 	return text;
 }
 
+/* The variables that a traced program is given; the last one only with the software device. */
+static const char *const our_names[] = {
+	GT_ENV_INJECTION, GT_ENV_SOCKET, GT_ENV_CHAIN, GT_ENV_NVTX, GT_ENV_NVTX_CHAIN, "LD_LIBRARY_PATH",
+};
+#define OUR_NAMES (sizeof(our_names) / sizeof(our_names[0]))
+
+static size_t count_ours(const struct gputrace_target *target)
+{
+	return target->software_device ? OUR_NAMES : OUR_NAMES - 1;
+}
+
+/* What somebody set a variable to before us, unless that is our agent. */
+static const char *earlier(char *const *envp, const char *name, const char *agent)
+{
+	const char *value = value_of(envp, name);
+
+	return value && strcmp(value, agent) ? value : "";
+}
+
+static bool make_ours(const struct gputrace_target *target, const struct gputrace_spawn_opts *opts,
+		      char *const *from, char *ours[OUR_NAMES])
+{
+	const char *const values[OUR_NAMES] = {
+		opts->agent, target->socket_path, earlier(from, GT_ENV_INJECTION, opts->agent),
+		opts->agent, earlier(from, GT_ENV_NVTX, opts->agent), sim_directory(),
+	};
+
+	for (size_t i = 0; i < count_ours(target); i++) {
+		ours[i] = assignment(our_names[i], values[i],
+				     i == OUR_NAMES - 1 ? value_of(from, our_names[i]) : NULL);
+		if (!ours[i])
+			return false;
+	}
+	return true;
+}
+
+static bool is_ours(const struct gputrace_target *target, const char *entry)
+{
+	for (size_t i = 0; i < count_ours(target); i++) {
+		if (is_variable(entry, our_names[i]))
+			return true;
+	}
+	return false;
+}
+
 /* The caller's environment with ours in front; only the added strings are malloc'd. */
 static char **make_environment(const struct gputrace_target *target,
-			       const struct gputrace_spawn_opts *opts, char *added[5])
+			       const struct gputrace_spawn_opts *opts, char *ours[OUR_NAMES])
 {
 	char *const *from = opts->envp ? opts->envp : environ;
-	const char *earlier = value_of(from, GT_ENV_INJECTION);
-	size_t count = 0, kept = 0;
+	size_t count = 0, kept = count_ours(target);
 	char **envp;
 
-	added[0] = assignment(GT_ENV_INJECTION, opts->agent, NULL);
-	added[1] = assignment(GT_ENV_SOCKET, target->socket_path, NULL);
-	added[2] = assignment(GT_ENV_CHAIN,
-			      earlier && strcmp(earlier, opts->agent) ? earlier : "", NULL);
-	added[3] = target->software_device ?
-		   assignment("LD_LIBRARY_PATH", sim_directory(), value_of(from, "LD_LIBRARY_PATH")) : NULL;
-	if (!added[0] || !added[1] || !added[2] || (target->software_device && !added[3]))
+	if (!make_ours(target, opts, from, ours))
 		return NULL;
 	while (from[count])
 		count++;
-	envp = calloc(count + 5, sizeof(*envp));
+	envp = calloc(count + OUR_NAMES + 1, sizeof(*envp));
 	if (!envp)
 		return NULL;
-	for (int i = 0; i < 4; i++) {
-		if (added[i])
-			envp[kept++] = added[i];
-	}
+	memcpy(envp, ours, kept * sizeof(*envp));
 	for (size_t i = 0; i < count; i++) {
-		if (!is_variable(from[i], GT_ENV_INJECTION) && !is_variable(from[i], GT_ENV_SOCKET) &&
-		    !is_variable(from[i], GT_ENV_CHAIN) &&
-		    !(target->software_device && is_variable(from[i], "LD_LIBRARY_PATH")))
+		if (!is_ours(target, from[i]))
 			envp[kept++] = from[i];
 	}
 	return envp;
@@ -259,7 +292,7 @@ static void find_libcuda(struct gputrace_target *target, char *const *envp)
 
 int gt_spawn(struct gputrace_target *target, char *const argv[], const struct gputrace_spawn_opts *opts)
 {
-	char *added[5] = { NULL };
+	char *ours[OUR_NAMES] = { NULL };
 	char **envp = NULL;
 	int r;
 
@@ -277,15 +310,15 @@ int gt_spawn(struct gputrace_target *target, char *const argv[], const struct gp
 	if (!r)
 		r = listen_for_agents(target);
 	if (!r) {
-		envp = make_environment(target, opts, added);
+		envp = make_environment(target, opts, ours);
 		r = envp ? start_child(target, argv, envp) : gt_error(-ENOMEM, "out of memory");
 	}
 	if (!r) {
 		watch_child(target);
 		find_libcuda(target, envp);
 	}
-	for (int i = 0; i < 5; i++)
-		free(added[i]);
+	for (size_t i = 0; i < OUR_NAMES; i++)
+		free(ours[i]);
 	free(envp);
 	return r;
 }

@@ -18,6 +18,7 @@
 #include "lib/attach/shared.h"
 #include "lib/ctx.h"
 #include "lib/target/area.h"
+#include "lib/target/config.h"
 #include "lib/target/context.h"
 #include "lib/target/spawn.h"
 #include "lib/util/error.h"
@@ -212,13 +213,13 @@ void gt_target_switch(struct gputrace_target *target, uint32_t bit, bool on)
 	}
 }
 
-void gt_target_stop_calls(struct gputrace_target *target)
+void gt_target_update_recording(struct gputrace_target *target)
 {
 	for (struct gt_process *process = target->processes; process; process = process->next) {
 		struct gt_shm *shm = (void *)process->base;
 
 		if (shm)
-			__atomic_store_n(&shm->calls_on, 0, __ATOMIC_RELAXED);
+			__atomic_store_n(&shm->recording, gt_config_recording(target), __ATOMIC_RELAXED);
 	}
 }
 

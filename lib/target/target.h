@@ -71,6 +71,7 @@ struct gt_process {
 	struct gputrace_kernel **kernels;	/* by id; ids are dense */
 	uint32_t kernel_room;
 	struct gt_launches *launches;	/* the reader's */
+	struct gt_ranges *ranges;	/* the reader's; NULL until there is one */
 };
 
 /* A map that the operating system's kernel and the GPU share. */
@@ -118,8 +119,8 @@ int gt_target_flush(struct gputrace_target *target, int timeout_ms);
 /* Switch link bits off (or on) in all processes. */
 void gt_target_switch(struct gputrace_target *target, uint32_t bit, bool on);
 
-/* The agents' hooks need not record driver calls any more. */
-void gt_target_stop_calls(struct gputrace_target *target);
+/* A link that the agents record something for has been detached: let them know what is still wanted. */
+void gt_target_update_recording(struct gputrace_target *target);
 
 bool gt_target_has_live_agents(const struct gputrace_target *target);
 

@@ -25,6 +25,8 @@ struct gt_api_call {
 	unsigned arg_count;
 	uint64_t args[GT_API_CALL_ARGS];
 	char comm[16];
+	/* From the agent: what the thread's work belonged to. */
+	uint64_t range, external;
 	/* Return addresses, the caller's first; the ring's memory. */
 	uint32_t stack_count;
 	const uint64_t *stack;

@@ -14,6 +14,8 @@
 #define GT_ENV_SOCKET "GPUTRACE_SOCKET"		/* path of the controller's socket */
 #define GT_ENV_CHAIN "GPUTRACE_CHAIN"		/* CUDA_INJECTION64_PATH as it was before */
 #define GT_ENV_INJECTION "CUDA_INJECTION64_PATH"
+#define GT_ENV_NVTX_CHAIN "GPUTRACE_NVTX_CHAIN"	/* NVTX_INJECTION64_PATH as it was before */
+#define GT_ENV_NVTX "NVTX_INJECTION64_PATH"
 
 enum gt_message_type {
 	GT_MSG_HELLO = 1,	/* agent: struct gt_msg_hello */
@@ -60,6 +62,7 @@ struct gt_config {
 #define GT_CONFIG_ONLY_GRAFT 8u	/* programs go onto machine code alone, on any architecture */
 #define GT_CONFIG_CALLS 16u	/* record driver calls by hooks */
 #define GT_CONFIG_QUERIES 32u	/* also of functions that only ask */
+#define GT_CONFIG_NVTX 64u	/* record ranges and marks */
 
 struct gt_config_probe {
 	uint32_t point, granularity, link, flags;

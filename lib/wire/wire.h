@@ -97,6 +97,7 @@ enum gt_record_type {
 	GT_REC_CLOCK,		/* struct gt_rec_clock */
 	GT_REC_NOTE,		/* struct gt_rec_note */
 	GT_REC_CALL,		/* struct gt_rec_call */
+	GT_REC_RANGE,		/* struct gt_rec_range */
 };
 
 /*
@@ -126,6 +127,8 @@ struct gt_rec_launch {
 	uint64_t launch;
 	uint64_t enter, leave;	/* CLOCK_MONOTONIC ns around the driver's launch function */
 	uint64_t stream;	/* id of the stream, 0 the legacy default stream */
+	uint64_t range;		/* innermost open range of the thread, 0: none */
+	uint64_t external;	/* the program's own number for it, 0: none */
 	uint32_t kernel;	/* kernel id */
 	uint32_t tid;
 	uint32_t context;	/* its number, UINT32_MAX: none that probes could work in */
@@ -192,12 +195,30 @@ struct gt_rec_note {
 struct gt_rec_call {
 	uint64_t enter, leave;	/* CLOCK_MONOTONIC ns */
 	uint64_t result;	/* the whole register */
+	uint64_t range, external;	/* as in struct gt_rec_launch */
 	uint32_t function;	/* index in lib/uprobe/api_table.h */
 	uint32_t tid;
 	uint32_t arg_count;	/* at most GT_CALL_ARGS */
 	uint32_t reserved;
 };
 #define GT_CALL_ARGS 12u
+
+/* A range of the program's annotations begins or ends; two texts follow, each with a NUL: the name, its domain's name. */
+struct gt_rec_range {
+	uint64_t time;		/* CLOCK_MONOTONIC ns */
+	uint64_t id;		/* of the range, also when it ends */
+	uint32_t tid;
+	uint32_t kind;		/* enum gt_range_kind */
+	uint32_t name_size, domain_size;
+};
+
+enum gt_range_kind {
+	GT_RANGE_PUSH,		/* ends on the same thread, after all that it has pushed since in this domain */
+	GT_RANGE_START,		/* may end anywhere */
+	GT_RANGE_END,
+	GT_RANGE_MARK,		/* a moment only; id 0 */
+	GT_RANGE_THREAD,	/* no range: the name of thread `tid` */
+};
 
 /* ---- threads' rings ---- */
 
@@ -312,7 +333,7 @@ struct gt_shm {
 	/* Written while running, each by one side. */
 	uint64_t switches;		/* controller: bit i = link i is on */
 	uint64_t agent_tail;		/* controller: consumer position of the agent ring */
-	uint64_t calls_on;		/* controller: driver calls are wanted */
+	uint64_t recording;		/* controller: GT_CONFIG_CALLS, GT_CONFIG_NVTX: what is wanted */
 	uint64_t pad2[5];
 	struct gt_ring_ctl agent_ctl;	/* agent */
 };

@@ -29,9 +29,16 @@ if command -v c++ >/dev/null; then
 else
 	echo "C++ not tried: no c++ here"
 fi
+# For traced programs, which include it alone.
+for language in "$cc -std=c11" "c++ -std=c++11 -x c++"; do
+	command -v "${language%% *}" >/dev/null || continue
+	echo '#include <gputrace/agent.h>
+int main(void) { return gputrace_agent_find(GPUTRACE_AGENT_POP_ID) != NULL; }' >"$work/agent.c"
+	try "agent.h, $language" $language -pedantic -Wall -Wextra -Werror -I"$include" -fsyntax-only "$work/agent.c"
+done
 for header in "$include"/gputrace/*.h; do
 	name=$(basename "$header")
-	[ "$name" != gputrace.h ] || continue
+	[ "$name" != gputrace.h ] && [ "$name" != agent.h ] || continue
 	echo "#include <gputrace/$name>" >"$work/one.c"
 	if "$cc" -I"$include" -fsyntax-only "$work/one.c" 2>"$work/out"; then
 		echo "FAILED: $name can be included alone"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What the headers declare, what the version script exports and what the library
-# defines are the same functions; the agent shows nothing but its way in.
+# defines are the same functions; the agent shows no more than its version script says.
 set -eu
 srcdir=${srcdir:-.}
 work=$(mktemp -d)
@@ -27,11 +27,8 @@ compare() {
 [ "$(wc -l <"$work/headers")" -gt 50 ] || { echo "FAILED: too few functions found in the headers"; failed=1; }
 compare headers map
 compare map library
-if [ "$(cat "$work/agent")" != InitializeInjection ]; then
-	echo "FAILED: the agent exports:"
-	cat "$work/agent"
-	failed=1
-fi
+grep -oE '^	[A-Za-z0-9_]+;' "$srcdir/lib/agent/agent.map" | tr -d '\t;' | sort -u >"$work/agent-map"
+compare agent-map agent
 if ldd .libs/libgputrace-agent.so | grep -vE 'linux-vdso|libc\.so|ld-linux|libasan|libubsan|libm\.so|libgcc_s|libstdc' | grep -q .; then
 	echo "FAILED: the agent needs more than libc:"
 	ldd .libs/libgputrace-agent.so

@@ -14,7 +14,7 @@
 extern char **environ;
 
 #define ARGS_MAX 16
-#define RUN_LINKS 4
+#define RUN_LINKS 5
 
 static void gather_arguments(const char **argv, va_list args)
 {
@@ -49,14 +49,22 @@ static void restore(int saved, FILE *file, struct run *run)
 	fclose(file);
 }
 
+static void copy_text(char *to, size_t size, const char *text)
+{
+	snprintf(to, size, "%s", text ? text : "");
+}
+
 static void keep(struct run_event *kept, unsigned index, const struct gputrace_event *event)
 {
 	struct run_event *k = &kept[index];
 
 	if (index >= RUN_KEPT)
 		return;
-	snprintf(k->name, sizeof(k->name), "%s",
-		 gputrace_event_get_name(event) ? gputrace_event_get_name(event) : "");
+	copy_text(k->domain, sizeof(k->domain), gputrace_event_get_domain(event));
+	copy_text(k->text, sizeof(k->text), gputrace_event_get_text(event));
+	k->range_id = gputrace_event_get_range_id(event);
+	k->external_id = gputrace_event_get_external_id(event);
+	copy_text(k->name, sizeof(k->name), gputrace_event_get_name(event));
 	k->time = gputrace_event_get_time(event);
 	k->end = gputrace_event_get_end(event);
 	k->error = gputrace_event_get_time_error(event);
@@ -85,6 +93,14 @@ static void take(struct run *run, const struct gputrace_event *event)
 		break;
 	case GPUTRACE_EVENT_API:
 		keep(run->calls, index, event);
+		break;
+	case GPUTRACE_EVENT_RANGE:
+		keep(run->ranges, index, event);
+		break;
+	case GPUTRACE_EVENT_MARK:
+	case GPUTRACE_EVENT_THREAD:
+		if (run->mark_count < sizeof(run->marks) / sizeof(run->marks[0]))
+			keep(run->marks, run->mark_count++, event);
 		break;
 	case GPUTRACE_EVENT_DATA:
 		gputrace_event_get_data(event, &size);
@@ -186,6 +202,10 @@ void run_target(struct run *run, const struct run_options *options, ...)
 	if (options->timeline) {
 		r = gputrace_attach_timeline(run->target, &links[0]);
 		ck_assert_msg(!r, "timeline: %s", gputrace_last_error());
+	}
+	if (options->nvtx) {
+		r = gputrace_attach_nvtx(run->target, &links[RUN_LINKS - 1]);
+		ck_assert_msg(!r, "nvtx: %s", gputrace_last_error());
 	}
 	if (options->object) {
 		r = gputrace_object_open_file(NULL, options->object, &run->object);

@@ -459,6 +459,51 @@ START_TEST(losses_notes_and_prints_are_instants)
 END_TEST
 
 /* What is known of such a function is its name; its arguments are registers. */
+START_TEST(annotations)
+{
+	struct gputrace_event range = { .type = GPUTRACE_EVENT_RANGE, .time = 1000, .end = 5000, .pid = PID,
+		.tid = TID, .name = "step", .domain = "library", .range_id = 9 };
+	struct gputrace_event mark = { .type = GPUTRACE_EVENT_MARK, .time = 2000, .end = 2000, .pid = PID,
+		.tid = TID, .name = "here", .domain = "" };
+	struct gputrace_event thread = { .type = GPUTRACE_EVENT_THREAD, .pid = PID, .tid = TID, .name = "loader" };
+	struct gputrace_event kernel = kernel_event(4096, 3000, 4000);
+
+	add(&range);
+	range.spans = true;
+	range.name = "request";
+	range.range_id = 10;
+	add(&range);
+	add(&mark);
+	add(&thread);
+	kernel.range_id = 9;
+	kernel.external_id = 1234567890123ull;
+	add(&kernel);
+	finish();
+	ck_assert_str_eq(text(element("X", "user_annotation", 0), "name"), "step");
+	ck_assert_str_eq(text(element("X", "user_annotation", 0), "dur"), "4.000");
+	ck_assert_str_eq(arg(element("X", "user_annotation", 0), "domain"), "library");
+	ck_assert_str_eq(arg(element("X", "user_annotation", 0), "range"), "9");
+	ck_assert_ptr_null(element("X", "user_annotation", 1));
+	/* One that need not nest: a pair of ends with one id. */
+	ck_assert_str_eq(text(element("b", "user_annotation", 0), "ts"), "1.000");
+	ck_assert_str_eq(text(element("e", "user_annotation", 0), "ts"), "5.000");
+	ck_assert_str_eq(text(element("b", "user_annotation", 0), "id"), "10");
+	ck_assert_str_eq(text(element("e", "user_annotation", 0), "id"), "10");
+	ck_assert_str_eq(text(element("e", "user_annotation", 0), "name"), "request");
+	ck_assert_str_eq(text(element("i", "user_annotation", 0), "name"), "here");
+	ck_assert_str_eq(arg(element("X", "kernel", 0), "range"), "9");
+	ck_assert_str_eq(arg(element("X", "kernel", 0), "External id"), "1234567890123");
+	for (unsigned i = 0; ; i++) {
+		struct json_object *object = element("M", NULL, i);
+
+		if (strcmp(text(object, "name"), "thread_name") || atoi(text(object, "pid")) != PID)
+			continue;
+		ck_assert_ptr_nonnull(strstr(arg(object, "name"), ": loader"));
+		break;
+	}
+}
+END_TEST
+
 START_TEST(other_functions)
 {
 	struct gputrace_event call = { .type = GPUTRACE_EVENT_CALL, .time = 1000, .end = 3000, .pid = PID,
@@ -586,6 +631,7 @@ int main(void)
 	tcase_add_test(group, equal_streams_of_two_programs_are_two_rows);
 	tcase_add_test(group, rows_have_names);
 	tcase_add_test(group, losses_notes_and_prints_are_instants);
+	tcase_add_test(group, annotations);
 	tcase_add_test(group, other_functions);
 	tcase_add_test(group, hostile_names);
 	tcase_add_test(group, reversed_and_nameless);

@@ -30,7 +30,7 @@ class Run:
             saved = os.dup(1)
             os.dup2(file.fileno(), 1)
             try:
-                target = spawn(*words, **options)
+                target = self._spawn(*words, **options)
             finally:
                 os.dup2(saved, 1)
                 os.close(saved)
@@ -38,6 +38,9 @@ class Run:
                 self._follow(target, object, timeline, api, watch)
             file.seek(0)
             self.output = file.read()
+
+    def _spawn(self, *words, **options):
+        return spawn(*words, **options)
 
     def _follow(self, target, object, timeline, api, watch):
         if timeline:

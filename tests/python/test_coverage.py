@@ -15,7 +15,8 @@ NOT_USED = {
 
 
 def headers():
-    texts = [path.read_text() for path in sorted((SOURCE / "include/gputrace").glob("*.h"))]
+    # agent.h is for programs that are traced; gputrace.agent is its twin.
+    texts = [path.read_text() for path in sorted((SOURCE / "include/gputrace").glob("*.h")) if path.name != "agent.h"]
     return re.sub(r"/\*.*?\*/", " ", "\n".join(texts), flags=re.DOTALL)
 
 

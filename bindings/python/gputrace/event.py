@@ -29,6 +29,10 @@ class EventType(IntEnum):
     NOTE = lib.GPUTRACE_EVENT_NOTE  #: something the user should know; text
     CALL = lib.GPUTRACE_EVENT_CALL  #: a call of another function that is watched; name: the function
 
+    RANGE = lib.GPUTRACE_EVENT_RANGE  #: a range that the program made known; name: what it said
+    MARK = lib.GPUTRACE_EVENT_MARK  #: a moment that the program made known; name: what it said
+    THREAD = lib.GPUTRACE_EVENT_THREAD  #: the program named thread tid; name: how
+
 
 def _three(values: Any) -> Tuple[int, int, int]:
     return (0, 0, 0) if values == ffi.NULL else (values[0], values[1], values[2])
@@ -42,7 +46,8 @@ class Event:
     """
 
     __slots__ = ("type", "time", "end", "time_error", "gpu_start", "gpu_end", "pid", "tid", "name", "text", "command",
-                 "launch_id", "kernel_id", "device", "gpu", "context", "stream", "grid", "block", "shared_bytes",
+                 "launch_id", "range_id", "external_id", "domain", "kernel_id", "device", "gpu", "context", "stream",
+                 "grid", "block", "shared_bytes",
                  "result", "return_value", "args", "stack", "data", "count", "_reader", "_serial")
 
     type: EventType
@@ -59,6 +64,9 @@ class Event:
     text: Optional[str]
     command: Optional[str]  #: API, CALL seen by the operating system's kernel: the thread's name
     launch_id: int  #: ties launch, kernel and API call of one process together; 0: none
+    range_id: int  #: RANGE: its number; LAUNCH, KERNEL, PRINT, API: the innermost range around it; 0: none
+    external_id: int  #: LAUNCH, KERNEL, PRINT, API: the program's own number for it; 0: none
+    domain: Optional[str]  #: RANGE, MARK: the NVTX domain, "" for the default one
     kernel_id: int
     device: int  #: ordinal of the GPU as the program numbers them, which two processes may do differently; -1: none
     gpu: Optional[_gpu.Gpu]  #: CONTEXT, LAUNCH, KERNEL, PRINT, DATA: which GPU it is
@@ -90,6 +98,9 @@ class Event:
         self.text = text(lib.gputrace_event_get_text(pointer))
         self.command = text(lib.gputrace_event_get_command(pointer))
         self.launch_id = lib.gputrace_event_get_launch_id(pointer)
+        self.range_id = lib.gputrace_event_get_range_id(pointer)
+        self.external_id = lib.gputrace_event_get_external_id(pointer)
+        self.domain = text(lib.gputrace_event_get_domain(pointer))
         self.kernel_id = lib.gputrace_event_get_kernel_id(pointer)
         self.device = lib.gputrace_event_get_device(pointer)
         self.gpu = _gpu.of_pointer(lib.gputrace_event_get_gpu(pointer))

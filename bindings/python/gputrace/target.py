@@ -121,6 +121,10 @@ class Target(Handle):
         """Record start and end of every kernel on the GPU (EventType.KERNEL)."""
         return self._attach(lib.gputrace_attach_timeline)
 
+    def attach_nvtx(self) -> Link:
+        """Record ranges and marks of NVTX 3 (EventType.RANGE, MARK, THREAD)."""
+        return self._attach(lib.gputrace_attach_nvtx)
+
     def attach_api(self, *, way: str = "any", queries: bool = False, library: Optional[Path] = None,
                    ring_bytes: int = 0, stack_frames: int = 0) -> Link:
         """Record the driver API calls (EventType.API).

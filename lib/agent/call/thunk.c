@@ -103,6 +103,8 @@ static void record(const struct frame *frame, uint64_t leave, uint64_t result)
 		.enter = frame->enter,
 		.leave = leave,
 		.result = result,
+		.range = gt_thread_range(),
+		.external = gt_thread_external(),
 		.function = site->function,
 		.tid = thread->tid,
 		.arg_count = site->arg_count,
@@ -124,7 +126,7 @@ __attribute__((used)) uint64_t gt_call_leave(const struct frame *frame, uint64_t
 		return result;
 	leave = gt_now();
 	if (gt_enter() && atomic_load_explicit(&gt_active, memory_order_relaxed) &&
-	    __atomic_load_n(&gt_session.shm->calls_on, __ATOMIC_RELAXED))
+	    gt_session_records(GT_CONFIG_CALLS))
 		record(frame, leave, result);
 	gt_leave();
 	return result;

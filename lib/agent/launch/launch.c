@@ -10,6 +10,7 @@
 #include "lib/agent/context.h"
 #include "lib/agent/launch/fit.h"
 #include "lib/agent/table.h"
+#include "lib/agent/thread.h"
 
 static _Atomic uint64_t next_launch = 1;
 
@@ -52,6 +53,8 @@ void gt_launch_begin(struct gt_launch *launch, const void *function,
 		launch->kernel = gt_function_discover((void *)(uintptr_t)function);
 	launch->context = gt_context_current();
 	launch->record.tid = thread_id();
+	launch->record.range = gt_thread_range();
+	launch->record.external = gt_thread_external();
 	launch->record.kernel = launch->kernel ? launch->kernel->id : 0;
 	launch->record.context = launch->context ? launch->context->number : UINT32_MAX;
 	launch->record.shared_bytes = shared_bytes;
