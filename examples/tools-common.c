@@ -11,12 +11,16 @@
 
 static volatile sig_atomic_t command_pid;
 
+/* What a message quotes may come from the command.  Some have several lines. */
 static void vwarn(const struct tool *tool, const char *format, va_list args)
 {
+	char message[4096], *rest = message, *line;
+
+	vsnprintf(message, sizeof(message), format, args);
 	fflush(stdout);
 	fprintf(stderr, "%s: ", tool->name);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	while ((line = strsep(&rest, "\n")))
+		fprintf(stderr, "%s\n", tool_printable(line));
 }
 
 void tool_warn(const struct tool *tool, const char *format, ...)
@@ -193,16 +197,13 @@ int tool_finish(struct tool *tool, int did_something)
 	return tool->status || did_something ? tool->status : EXIT_TOOL;
 }
 
-const char *tool_printable(const char *name)
+const char *tool_printable(const char *text)
 {
-	static char buffers[4][512];
+	static char buffers[4][2048];
 	static unsigned turn;
 	char *buffer = buffers[turn++ % 4];
-	size_t i = 0;
 
-	for (; name && name[i] && i < sizeof(buffers[0]) - 1; i++)
-		buffer[i] = (unsigned char)name[i] < 0x20 || name[i] == 0x7f ? '?' : name[i];
-	buffer[i] = '\0';
+	gputrace_escape(text, buffer, sizeof(buffers[0]));
 	return buffer;
 }
 

@@ -67,8 +67,8 @@ void tool_follow(struct tool *tool, void (*event)(const struct gputrace_event *e
 /* Drop everything and return the exit status; `did_something` 0: nothing could be traced. */
 int tool_finish(struct tool *tool, int did_something);
 
-/* A name without control characters, good until the next call but three. */
-const char *tool_printable(const char *name);
+/* What a program says, without what a terminal would obey; good until the next call but three. */
+const char *tool_printable(const char *text);
 
 /* Nanoseconds as microseconds, "12.345". */
 void tool_print_us(FILE *file, int width, uint64_t ns);

@@ -48,7 +48,7 @@ class Tool:
 
     def warn(self, text):
         sys.stdout.flush()
-        print(f"{self.name}: {text}", file=sys.stderr)
+        print(f"{self.name}:", "\n".join(printable(line) for line in str(text).split("\n")), file=sys.stderr)
 
     def note(self, event):
         """A note of the stream, for the user."""
@@ -100,8 +100,8 @@ class Tool:
 
 
 def printable(text):
-    """A name without control characters."""
-    return "".join(c if c.isprintable() else "?" for c in text or "")
+    """What a program says, without what a terminal would obey."""
+    return gputrace.escape(text or "")
 
 
 def microseconds(ns):

@@ -54,6 +54,18 @@ GPUTRACE_API const char *gputrace_last_error(void);
  */
 GPUTRACE_API int gputrace_last_vendor_error(void);
 
+/*
+ * Text for a terminal.  Names and texts of events, kernels and processes come from
+ * the traced program as they are and may be any bytes; so may error sentences and log
+ * lines that quote them.  This copies `text` (NULL: "") with what a terminal would
+ * obey or could not show, each byte of it, as \xHH: control characters, marks of
+ * direction, and what is not UTF-8.  Backslashes stay, so it cannot be undone.
+ * At most size - 1 bytes are written, never a part of a character or \xHH, and a
+ * NUL, if size is not 0; buffer may be NULL then.  How many bytes the whole takes
+ * without the NUL.  Does not block or fail; any thread.  Since 0.1.
+ */
+GPUTRACE_API size_t gputrace_escape(const char *text, char *buffer, size_t size);
+
 GPUTRACE_END_DECLS
 
 #endif

@@ -9,6 +9,7 @@ GPUTRACE_BEGIN_DECLS
 /*
  * One event of the stream, borrowed from the reader: valid until the reader's
  * next call.  Times are CLOCK_MONOTONIC nanoseconds unless said otherwise.
+ * Names and texts are raw, as the traced program gave them: see gputrace_escape().
  * Accessors of a field that the event's type lacks return 0 or NULL, the device -1,
  * grid and block zeros.  Since 0.1.
  */

@@ -81,7 +81,7 @@ struct gputrace_kernel;
 GPUTRACE_API const struct gputrace_kernel *
 gputrace_target_next_kernel(struct gputrace_target *target, const struct gputrace_kernel *previous);
 
-/* As the linker knows it, and as a person reads it (the same when it is not mangled). */
+/* As the linker knows it, and as a person reads it (the same when it is not mangled); raw, as the program has it: see gputrace_escape(). */
 GPUTRACE_API const char *gputrace_kernel_get_name(const struct gputrace_kernel *kernel);
 GPUTRACE_API const char *gputrace_kernel_get_display_name(const struct gputrace_kernel *kernel);
 GPUTRACE_API int gputrace_kernel_get_pid(const struct gputrace_kernel *kernel);

@@ -20,9 +20,21 @@
 struct gt_session gt_session = { .socket = -1 };
 atomic_bool gt_active;
 
+/* What the environment says: the path of the controller's socket; NULL: there is no controller. */
+static const char *find_controller(char secret[GT_SECRET_SIZE])
+{
+	const char *value = secure_getenv(GT_ENV_SOCKET);
+
+	if (!value || strlen(value) <= GT_SECRET_SIZE || value[GT_SECRET_SIZE] != ':')
+		return NULL;
+	memcpy(secret, value, GT_SECRET_SIZE);
+	return value + GT_SECRET_SIZE + 1;
+}
+
 int gt_session_connect(void)
 {
-	const char *path = secure_getenv(GT_ENV_SOCKET);
+	char secret[GT_SECRET_SIZE];
+	const char *path = find_controller(secret);
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct timeval patience = { .tv_sec = ANSWER_TIMEOUT_MS / 1000 };
 	int fd;
@@ -60,6 +72,7 @@ static bool say_hello(int fd)
 	};
 
 	read_command(hello.command, sizeof(hello.command));
+	find_controller(hello.secret);
 	return send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) == (ssize_t)sizeof(hello);
 }
 

@@ -173,15 +173,19 @@ void gt_reader_take_range(struct gputrace_reader *reader, struct gt_process *pro
 
 void gt_reader_close_ranges(struct gputrace_reader *reader, struct gt_process *process)
 {
+	uint64_t orphans = 0;
+
 	for (uint32_t i = 0; process->ranges && i < BUCKETS; i++) {
 		for (struct range *range = process->ranges->buckets[i]; range; range = range->next) {
-			/* An end without a beginning: that one was lost, which has been counted. */
+			orphans += !range->begin;
 			if (!range->begin)
 				continue;
 			range->end = gt_reader_now();
-			push_event(reader, process, GPUTRACE_EVENT_RANGE, range, "it was never ended");
+			push_event(reader, process, GPUTRACE_EVENT_RANGE, range, "its end was not seen");
 		}
 	}
+	if (orphans)
+		gt_reader_push_lost(reader, process, "ends of ranges whose beginnings were lost", orphans);
 	gt_ranges_free(process->ranges);
 	process->ranges = NULL;
 }

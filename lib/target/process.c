@@ -17,8 +17,10 @@
 #include "lib/util/error.h"
 
 /*
- * Only processes of our own user (or root's) may ask for our shared memory.  The
- * pid is the one that we know the process by, whatever its own namespace says.
+ * Only processes of our own user (or root's) may ask for our shared memory; where we
+ * are root, any, since a program may give up root's privileges.  All must tell the
+ * secret.  The pid is the one that we know the process by, whatever its own namespace
+ * says.
  */
 static bool may_connect(int fd, int *ret_pid)
 {
@@ -32,6 +34,24 @@ static bool may_connect(int fd, int *ret_pid)
 	return true;
 }
 
+#define KNOCKING_MAX 256u
+
+/* Those who mean it tell the secret at once: of too many who have not, the first must go. */
+static void make_room(struct gputrace_target *target)
+{
+	struct gt_process *first = NULL;
+	unsigned knocking = 0;
+
+	for (struct gt_process *process = target->processes; process; process = process->next) {
+		if (!process->knocks || process->configured)
+			continue;
+		first = first ? first : process;
+		knocking++;
+	}
+	if (knocking >= KNOCKING_MAX)
+		gt_process_forget(first);
+}
+
 int gt_process_accept(struct gputrace_target *target)
 {
 	int fd = accept4(target->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -40,6 +60,7 @@ int gt_process_accept(struct gputrace_target *target)
 
 	if (fd < 0)
 		return errno == EAGAIN ? 0 : -errno;
+	make_room(target);
 	process = calloc(1, sizeof(*process));
 	event.data.ptr = process;
 	if (!process || !may_connect(fd, &process->pid) ||
@@ -49,6 +70,7 @@ int gt_process_accept(struct gputrace_target *target)
 		return -EACCES;
 	}
 	process->target = target;
+	process->knocks = true;
 	process->socket = fd;
 	process->shm_fd = -1;
 	for (link = &target->processes; *link; link = &(*link)->next)
@@ -122,11 +144,21 @@ static void let_go(struct gt_process *process)
 	process->socket = -1;
 }
 
+/* Takes as long whatever was told, so that it cannot be found out piece by piece. */
+static bool knows_secret(const struct gputrace_target *target, const char *told)
+{
+	unsigned different = 0;
+
+	for (unsigned i = 0; i < GT_SECRET_SIZE; i++)
+		different |= (unsigned char)(told[i] ^ target->secret[i]);
+	return !different;
+}
+
 static bool serve_hello(struct gt_process *process, const struct gt_msg_hello *hello)
 {
 	int r;
 
-	if (process->configured)
+	if (process->configured || (process->knocks && !knows_secret(process->target, hello->secret)))
 		return false;
 	memcpy(process->command, hello->command, sizeof(process->command));
 	process->command[sizeof(process->command) - 1] = 0;

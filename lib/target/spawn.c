@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -146,11 +147,13 @@ static const char *earlier(char *const *envp, const char *name, const char *agen
 static bool make_ours(const struct gputrace_target *target, const struct gputrace_spawn_opts *opts,
 		      char *const *from, char *ours[OUR_NAMES])
 {
+	char door[sizeof(target->secret) + sizeof(target->socket_path)];
 	const char *const values[OUR_NAMES] = {
-		opts->agent, target->socket_path, earlier(from, GT_ENV_INJECTION, opts->agent),
+		opts->agent, door, earlier(from, GT_ENV_INJECTION, opts->agent),
 		opts->agent, earlier(from, GT_ENV_NVTX, opts->agent), sim_directory(),
 	};
 
+	snprintf(door, sizeof(door), "%s:%s", target->secret, target->socket_path);
 	for (size_t i = 0; i < count_ours(target); i++) {
 		ours[i] = assignment(our_names[i], values[i],
 				     i == OUR_NAMES - 1 ? value_of(from, our_names[i]) : NULL);
@@ -194,11 +197,24 @@ static char **make_environment(const struct gputrace_target *target,
 
 /* ---- socket ---- */
 
-static int listen_for_agents(struct gputrace_target *target)
+static int make_secret(char secret[GT_SECRET_SIZE + 1])
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct epoll_event event = { .events = EPOLLIN };	/* data.ptr NULL: the listener */
-	const char *base = secure_getenv("XDG_RUNTIME_DIR");
+	unsigned char bytes[GT_SECRET_SIZE / 2];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return gt_error(-EAGAIN, "the operating system has no random numbers to give");
+	for (unsigned i = 0; i < sizeof(bytes); i++)
+		snprintf(secret + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+/*
+ * A folder of our own for the socket.  A program that root traces may become another
+ * user before it uses CUDA: then everybody may knock, and the secret decides.
+ */
+static int make_folder(struct gputrace_target *target)
+{
+	const char *base = geteuid() ? secure_getenv("XDG_RUNTIME_DIR") : NULL;
 
 	if (!base || strlen(base) > 30 || access(base, W_OK))
 		base = "/tmp";
@@ -207,12 +223,28 @@ static int listen_for_agents(struct gputrace_target *target)
 		target->directory[0] = 0;
 		return gt_error(-errno, "no folder for a socket can be made in %s: %s", base, strerror(errno));
 	}
+	if (!geteuid() && chmod(target->directory, 0711))
+		return gt_error(-errno, "%s: %s", target->directory, strerror(errno));
+	return 0;
+}
+
+static int listen_for_agents(struct gputrace_target *target)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct epoll_event event = { .events = EPOLLIN };	/* data.ptr NULL: the listener */
+	int r = make_secret(target->secret);
+
+	if (!r)
+		r = make_folder(target);
+	if (r)
+		return r;
 	snprintf(target->socket_path, sizeof(target->socket_path), "%s/agent", target->directory);
 	strcpy(address.sun_path, target->socket_path);
 	target->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	target->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (target->listen_fd < 0 || target->epoll_fd < 0 ||
 	    bind(target->listen_fd, (struct sockaddr *)&address, sizeof(address)) ||
+	    (!geteuid() && chmod(target->socket_path, 0666)) ||
 	    listen(target->listen_fd, 128) ||
 	    epoll_ctl(target->epoll_fd, EPOLL_CTL_ADD, target->listen_fd, &event))
 		return gt_error(-errno, "no socket for the agents: %s", strerror(errno));

@@ -55,6 +55,7 @@ struct gt_process {
 	int pid;
 	char command[64];
 	int socket;		/* -1: it has ended or let go */
+	bool knocks;		/* came to the door: must tell the secret */
 	bool configured, ready, announced, ended_announced;
 	uint8_t *base;		/* shared memory, which the process may scribble on */
 	int shm_fd;
@@ -93,6 +94,7 @@ struct gputrace_target {
 	int status;		/* as of waitpid */
 	char directory[64];	/* holds the socket */
 	char socket_path[96];
+	char secret[GT_SECRET_SIZE + 1];	/* who tells it may enter */
 	int listen_fd, epoll_fd;
 	bool software_device;
 	uint64_t agent_ring_bytes, gpu_ring_bytes;

@@ -11,7 +11,7 @@
 #include "lib/wire/wire.h"
 
 /* Environment of a traced program. */
-#define GT_ENV_SOCKET "GPUTRACE_SOCKET"		/* path of the controller's socket */
+#define GT_ENV_SOCKET "GPUTRACE_SOCKET"		/* GT_SECRET_SIZE digits, a colon, path of the controller's socket */
 #define GT_ENV_CHAIN "GPUTRACE_CHAIN"		/* CUDA_INJECTION64_PATH as it was before */
 #define GT_ENV_INJECTION "CUDA_INJECTION64_PATH"
 #define GT_ENV_NVTX_CHAIN "GPUTRACE_NVTX_CHAIN"	/* NVTX_INJECTION64_PATH as it was before */
@@ -35,9 +35,16 @@ struct gt_msg {
 	uint64_t value;
 };
 
+/*
+ * Who knows the session's secret, because he was given the environment, may enter
+ * it, whatever user he has become.
+ */
+#define GT_SECRET_SIZE 32u	/* hexadecimal digits */
+
 struct gt_msg_hello {
 	struct gt_msg msg;
 	char command[64];	/* NUL-terminated */
+	char secret[GT_SECRET_SIZE];
 };
 
 /*

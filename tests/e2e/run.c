@@ -96,6 +96,7 @@ static void take(struct run *run, const struct gputrace_event *event)
 		break;
 	case GPUTRACE_EVENT_RANGE:
 		keep(run->ranges, index, event);
+		run->open_ranges += gputrace_event_get_text(event) != NULL;
 		break;
 	case GPUTRACE_EVENT_MARK:
 	case GPUTRACE_EVENT_THREAD:

@@ -46,7 +46,7 @@ struct run {
 	unsigned events[GPUTRACE_EVENT_THREAD + 1];	/* by type */
 	struct run_event kernels[RUN_KEPT], launches[RUN_KEPT], calls[RUN_KEPT], ranges[RUN_KEPT];
 	struct run_event marks[16];	/* MARK and THREAD events */
-	unsigned mark_count;
+	unsigned mark_count, open_ranges;
 	unsigned data;		/* DATA events, their bytes in data_bytes */
 	uint64_t data_bytes;
 	uint64_t lost;

@@ -21,6 +21,8 @@
  *	target descriptors	closes all from 3 on, then has sockets of its own by those numbers
  *	target poor		as vecadd 4, with no more than one descriptor to spare
  *	target interrupted N	the agent is at work, asks for memory the Nth time, and a signal comes, whose handler calls exit
+ *	target drop		as vecadd 4, by a user without privileges that it became before CUDA
+ *	target knock		as vecadd 4, after knocking at the controller's door with a wrong secret
  *	target clone		a child made behind the C library's back returns from main, then the parent
  */
 #include <pthread.h>
@@ -33,9 +35,11 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/wire/proto.h"
 #include "program.h"
 
 static const char ptx[] =
@@ -467,6 +471,39 @@ static void become_poor(void)
 	setrlimit(RLIMIT_NOFILE, &few);
 }
 
+/* The agent's file may be out of the new user's reach. */
+static void drop_privileges(void)
+{
+	const char *agent = getenv("CUDA_INJECTION64_PATH");
+
+	if (agent)
+		dlopen(agent, RTLD_NOW);
+	if (setgid(65534) || setuid(65534))
+		_exit(6);
+}
+
+/* What becomes of those who do not know the secret. */
+static void knock(void)
+{
+	const char *door = getenv(GT_ENV_SOCKET);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct gt_msg_hello hello = { .msg = { GT_WIRE_MAGIC, GT_WIRE_VERSION, GT_MSG_HELLO, 0 } };
+	struct timeval patience = { .tv_sec = 10 };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	char answer;
+
+	if (door) {
+		memcpy(hello.secret, door, GT_SECRET_SIZE);
+		hello.secret[GT_SECRET_SIZE - 1] ^= 1;
+		strncpy(address.sun_path, door + GT_SECRET_SIZE + 1, sizeof(address.sun_path) - 1);
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+		if (connect(fd, (struct sockaddr *)&address, sizeof(address)) ||
+		    send(fd, &hello, sizeof(hello), 0) != sizeof(hello) || recv(fd, &answer, 1, 0))
+			_exit(7);
+	}
+	close(fd);
+}
+
 static int run_clone(void)
 {
 	pid_t child;
@@ -537,8 +574,12 @@ int main(int argc, char **argv)
 		ring_alarm();
 	if (!strcmp(what, "poor"))
 		become_poor();
+	if (!strcmp(what, "drop"))
+		drop_privileges();
+	if (!strcmp(what, "knock"))
+		knock();
 	start();
-	if (!strcmp(what, "poor"))
+	if (!strcmp(what, "poor") || !strcmp(what, "drop") || !strcmp(what, "knock"))
 		run_vecadd(4);
 	else if (!strcmp(what, "vecadd") || !strcmp(what, "alarm"))
 		run_vecadd(number);

@@ -100,6 +100,31 @@ START_TEST(programs_with_rough_ways)
 }
 END_TEST
 
+/* A service may become an ordinary user before it uses CUDA. */
+START_TEST(privileges_dropped_before_cuda)
+{
+	struct run_options options = timeline();
+
+	run_plain(&plain, real_device, "drop", NULL);
+	run_target(&run, &options, "drop", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_PROCESS], 1);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 4);
+}
+END_TEST
+
+START_TEST(strangers_are_sent_away)
+{
+	struct run_options options = timeline();
+
+	run_plain(&plain, real_device, "knock", NULL);
+	run_target(&run, &options, "knock", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_PROCESS], 1);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 4);
+}
+END_TEST
+
 /* What is detached before the program runs takes no room. */
 START_TEST(attached_and_detached)
 {
@@ -511,6 +536,9 @@ int main(void)
 		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 2);
 	if (!real_device)
 		tcase_add_test(tcase, too_few_descriptors);
+	if (!geteuid() && !real_device)
+		tcase_add_test(tcase, privileges_dropped_before_cuda);
+	tcase_add_test(tcase, strangers_are_sent_away);
 	tcase_add_test(tcase, attached_and_detached);
 	tcase_add_test(tcase, threads_are_counted_exactly);
 	tcase_add_test(tcase, every_way_out_counts);
@@ -539,7 +567,7 @@ int main(void)
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
 	if (!failed && geteuid()) {
-		fprintf(stderr, "all but two passed: uprobes need root\n");
+		fprintf(stderr, "all but three passed: uprobes and a change of user need root\n");
 		return 77;
 	}
 	return failed ? 1 : 0;

@@ -35,17 +35,21 @@ static double now(void)
 
 /* ---- the program ---- */
 
+#define SECRET "0123456789abcdef0123456789abcdef"
+static char address_of_door[256];
+
 /* Its standard output goes to `out`; the agent in it knows our door. */
 static void start_target(const char *what, const char *number)
 {
 	out = memfd_create("output", MFD_CLOEXEC);
+	snprintf(address_of_door, sizeof(address_of_door), "%s:%s", SECRET, path);
 	pid = fork();
 	if (!pid) {
 		dup2(out, STDOUT_FILENO);
 		setenv("LD_LIBRARY_PATH", getenv("GPUTRACE_SIM_DIR"), 1);
 		if (door >= 0) {
 			setenv(GT_ENV_INJECTION, getenv("GPUTRACE_AGENT"), 1);
-			setenv(GT_ENV_SOCKET, path, 1);
+			setenv(GT_ENV_SOCKET, address_of_door, 1);
 		}
 		execl(TARGET_PATH, TARGET_PATH, what, number, NULL);
 		_exit(127);
@@ -118,6 +122,7 @@ static void hear_hello(void)
 	ck_assert_int_ge(line, 0);
 	ck_assert_int_eq(recv(line, &hello, sizeof(hello), 0), sizeof(hello));
 	ck_assert_uint_eq(hello.msg.type, GT_MSG_HELLO);
+	ck_assert_mem_eq(hello.secret, SECRET, GT_SECRET_SIZE);
 }
 
 /* The smallest layout that the agent accepts: 16 areas behind ring and template. */

@@ -28,7 +28,7 @@ class Annotations(unittest.TestCase):
         ranges = {event.name: event for event in run.of(EventType.RANGE)}
         self.assertEqual(sorted(ranges), ["größe → 🚀", "inner", "left open", "outer", "setup", "span"])
         self.assertEqual(ranges["inner"].domain, "library")
-        self.assertEqual(ranges["left open"].text, "it was never ended")
+        self.assertEqual(ranges["left open"].text, "its end was not seen")
         around = {event.grid[0]: event.range_id for event in run.of(EventType.KERNEL)}
         self.assertEqual(around, {1: ranges["outer"].range_id, 2: ranges["inner"].range_id,
                                   3: ranges["größe → 🚀"].range_id, 4: 0})

@@ -88,5 +88,12 @@ class Log(unittest.TestCase):
             self.assertIsInstance(text, str)
 
 
+class Escape(unittest.TestCase):
+    def test_what_a_terminal_obeys(self):
+        self.assertEqual(gputrace.escape("gr\u00f6\u00dfe \033[2J\n"), "gr\u00f6\u00dfe \\x1b[2J\\x0a")
+        self.assertEqual(gputrace.escape(b"\xff\x9b"), "\\xff\\x9b")
+        self.assertEqual(gputrace.escape("\ud800"), "\\xed\\xa0\\x80")
+
+
 if __name__ == "__main__":
     main()

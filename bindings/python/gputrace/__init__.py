@@ -14,7 +14,7 @@
 Calls of several threads are made one after another; waiting lets others run.
 Failures raise gputrace.Error, which is an OSError.
 """
-from ._library import version
+from ._library import escape, version
 from .clock import Clock, ClockBound, ClockSource, Drift, HostPair, Moment, host_pair
 from .ctx import Context, LogLevel
 from .error import Error
@@ -38,5 +38,6 @@ __all__ = [
     "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "Device", "Diagnostic", "Drift", "Error",
     "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image", "InstanceInfo", "Kernel", "Link",
     "LogLevel", "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView", "Moment", "Object", "Point", "Program",
-    "Reader", "Route", "Symbolizer", "Target", "Writer", "bpf", "compile_bpf", "gpu_context", "host_pair", "version",
+    "Reader", "Route", "Symbolizer", "Target", "Writer", "bpf", "compile_bpf", "escape", "gpu_context",
+    "host_pair", "version",
 ]

@@ -13,7 +13,7 @@ import select
 import threading
 from collections import deque
 from types import TracebackType
-from typing import Any, Callable, Optional, Type, TypeVar
+from typing import Any, Callable, Optional, Type, TypeVar, Union
 
 from ._cffi import ffi, lib
 
@@ -118,6 +118,16 @@ def text(pointer: Any) -> Optional[str]:
 def sure_text(pointer: Any) -> str:
     """A C string that is never NULL."""
     return text(pointer) or ""
+
+
+def escape(shown: Union[str, bytes]) -> str:
+    """Text of a traced program for a terminal: what that would obey or could not show becomes \\xHH."""
+    raw = shown if isinstance(shown, bytes) else shown.encode("utf-8", "surrogatepass")
+    source = ffi.new("char[]", raw.split(b"\0")[0])
+    size = lib.gputrace_escape(source, ffi.NULL, 0) + 1
+    buffer = ffi.new("char[]", size)
+    lib.gputrace_escape(source, buffer, size)
+    return sure_text(buffer)
 
 
 def options(struct: str, **fields: Any) -> Any:

@@ -42,6 +42,7 @@ class Event:
     """One event, copied out of the stream: it stays what it is.
 
     Times are nanoseconds of CLOCK_MONOTONIC, as time.monotonic_ns() has them.
+    Names and texts are the traced program's own: escape() makes them fit for a terminal.
     What an event's type lacks is 0, empty or None.
     """
 
