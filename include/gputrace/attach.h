@@ -78,8 +78,7 @@ struct gputrace_api_opts {
  * return, and what the driver calls within a launch or a load.
  * -EBUSY: hooks are wanted and the target runs already (attach before
  * gputrace_target_resume()); -EINVAL, -E2BIG: opts; -ESRCH: the target has ended;
- * -ENOMEM; -EOPNOTSUPP: hooks are wanted, and stacks, which they do not take.  With
- * GPUTRACE_API_UPROBES, and if a library is named or stacks are wanted: -EPERM: not allowed
+ * -ENOMEM.  With GPUTRACE_API_UPROBES, and if a library is named: -EPERM: not allowed
  * (the sentence says what is missing); -ENOENT: no libcuda; -EOPNOTSUPP: the operating
  * system's kernel has no BPF or uprobes; -ENOEXEC: the library is none.
  */

@@ -50,6 +50,7 @@ struct gt_session {
 	unsigned shared_count;
 	int shared_refused;		/* errno when their pages cannot be mapped: nothing is probed */
 	uint32_t flags;			/* GT_CONFIG_* */
+	uint32_t stack_frames;		/* most return addresses to record with a call */
 	uint64_t timeline;		/* bit of the timeline's link among the switches, 0: none */
 	int socket;
 	uint64_t socket_device, socket_inode;

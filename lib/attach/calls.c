@@ -42,6 +42,9 @@ static int check_api_opts(struct gputrace_api_opts *opts)
 	if (ring < LEAST_RING || ring > 1ull << 30 || ring & (ring - 1))
 		return gt_error(-EINVAL, "ring_bytes is %llu: give a power of two from %u to 2^30",
 				(unsigned long long)ring, LEAST_RING);
+	if (opts->stack_frames > GT_CALL_FRAMES)
+		return gt_error(-EINVAL, "%u frames of the stack: at most %u can be taken", opts->stack_frames,
+				GT_CALL_FRAMES);
 	opts->ring_bytes = ring;
 	return 0;
 }
@@ -75,11 +78,10 @@ static int attach_by_agent(struct gputrace_link *link, const struct gputrace_api
 {
 	struct gputrace_target *target = link->target;
 
-	if (opts->stack_frames)
-		return gt_error(-EOPNOTSUPP, "the agent's hooks take no stacks: record calls with uprobes");
 	if (target->resumed)
 		return gt_error(-EBUSY, "the target runs already: let the agent record driver calls before gputrace_target_resume()");
 	link->recording = GT_CONFIG_CALLS | (opts->flags & GPUTRACE_API_QUERIES ? GT_CONFIG_QUERIES : 0);
+	link->stack_frames = opts->stack_frames;
 	want_thread_rings(target, opts->ring_bytes);
 	return 0;
 }
@@ -89,8 +91,7 @@ static int attach_somehow(struct gputrace_link *link, const struct gputrace_api_
 {
 	int r = attach_by_uprobes(link, opts);
 
-	if ((r != -EPERM && r != -EOPNOTSUPP && r != -ENOENT) || opts->library || opts->stack_frames ||
-	    link->target->resumed)
+	if ((r != -EPERM && r != -EOPNOTSUPP && r != -ENOENT) || opts->library || link->target->resumed)
 		return r;
 	if (asprintf(&link->note, "driver calls are recorded by the agent's hooks instead of uprobes: %s",
 		     gputrace_last_error()) < 0) {

@@ -144,8 +144,8 @@ static void take_call(struct gputrace_reader *reader, struct gt_process *process
 		return;
 	memcpy(&record, payload, sizeof(record));
 	call.name = gt_api_name(record.function);
-	if (record.arg_count > GT_CALL_ARGS || size != sizeof(record) + record.arg_count * sizeof(uint64_t) ||
-	    !call.name)
+	if (record.arg_count > GT_CALL_ARGS || record.stack_count > GT_CALL_FRAMES || !call.name ||
+	    size != sizeof(record) + (record.arg_count + record.stack_count) * sizeof(uint64_t))
 		return;
 	call.enter = record.enter;
 	call.leave = record.leave;
@@ -159,6 +159,9 @@ static void take_call(struct gputrace_reader *reader, struct gt_process *process
 	memcpy(call.args, payload + sizeof(record), record.arg_count * sizeof(uint64_t));
 	for (unsigned i = 0; i < record.arg_count; i++)
 		call.args[i] = gt_api_widen(call.function, i, call.args[i]);
+	/* The reader's copy of the record begins at a multiple of eight bytes. */
+	call.stack = (const uint64_t *)(const void *)(payload + sizeof(record)) + record.arg_count;
+	call.stack_count = record.stack_count;
 	gt_reader_push_call(reader, process, &call, GPUTRACE_EVENT_API);
 }
 

@@ -22,7 +22,7 @@ struct gputrace_reader {
 	uint64_t collected;		/* CLOCK_MONOTONIC ns: all that was written before has been taken in */
 	bool ended;			/* nothing more will come */
 	bool out_of_memory;		/* said once */
-	uint8_t payload[GT_RECORD_MAX_PAYLOAD];
+	uint8_t payload[GT_RECORD_MAX_PAYLOAD] __attribute__((aligned(8)));
 };
 
 uint64_t gt_reader_now(void);

@@ -115,6 +115,17 @@ uint32_t gt_config_recording(const struct gputrace_target *target)
 	return flags;
 }
 
+static uint32_t stack_frames(const struct gputrace_target *target)
+{
+	uint32_t frames = 0;
+
+	for (const struct gputrace_link *link = target->links; link; link = link->next) {
+		if (!link->detached && link->stack_frames > frames)
+			frames = link->stack_frames;
+	}
+	return frames;
+}
+
 /* For tests and for whoever has to find out which of the two ways is at fault. */
 static uint32_t route_flags(void)
 {
@@ -138,6 +149,7 @@ int gt_config_make(const struct gputrace_target *target)
 		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0) | route_flags() |
 			 gt_config_recording(target),
 		.shared_count = target->shared_count,
+		.stack_frames = stack_frames(target),
 	};
 	struct text ptx, strings;
 	int fd, r;

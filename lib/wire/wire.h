@@ -191,7 +191,7 @@ struct gt_rec_note {
 	uint32_t text_size;
 };
 
-/* The program called a driver function; arg_count words follow. */
+/* The program called a driver function; arg_count arguments and stack_count return addresses follow, a word each. */
 struct gt_rec_call {
 	uint64_t enter, leave;	/* CLOCK_MONOTONIC ns */
 	uint64_t result;	/* the whole register */
@@ -199,9 +199,10 @@ struct gt_rec_call {
 	uint32_t function;	/* index in lib/uprobe/api_table.h */
 	uint32_t tid;
 	uint32_t arg_count;	/* at most GT_CALL_ARGS */
-	uint32_t reserved;
+	uint32_t stack_count;	/* at most GT_CALL_FRAMES */
 };
 #define GT_CALL_ARGS 12u
+#define GT_CALL_FRAMES 127u
 
 /* A range of the program's annotations begins or ends; two texts follow, each with a NUL: the name, its domain's name. */
 struct gt_rec_range {

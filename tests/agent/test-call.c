@@ -52,8 +52,8 @@ static bool take(struct gt_rec_call *record, uint64_t *args)
 		return false;
 	ck_assert_uint_eq(header.type, GT_REC_CALL);
 	memcpy(record, payload, sizeof(*record));
-	ck_assert_uint_eq(header.size, sizeof(*record) + record->arg_count * sizeof(*args));
-	memcpy(args, payload + sizeof(*record), record->arg_count * sizeof(*args));
+	ck_assert_uint_eq(header.size, sizeof(*record) + (record->arg_count + record->stack_count) * sizeof(*args));
+	memcpy(args, payload + sizeof(*record), (record->arg_count + record->stack_count) * sizeof(*args));
 	return true;
 }
 
@@ -252,6 +252,37 @@ START_TEST(what_finds_no_room_is_counted)
 }
 END_TEST
 
+static uintptr_t called_from;
+
+__attribute__((noinline)) static long call_it(eleven_fn *function)
+{
+	long result = function(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+
+	called_from = (uintptr_t)__builtin_return_address(0);
+	return result + 1;
+}
+
+START_TEST(stack_of_the_caller)
+{
+	struct gt_call_site site = { .level = GT_CALLS_DOING, .stack_words = 5, .arg_count = 11 };
+	eleven_fn *function = (eleven_fn *)entry((void *)eleven);
+	struct gt_rec_call record;
+	uint64_t words[GT_CALL_ARGS + GT_CALL_FRAMES];
+
+	ck_assert_int_eq(gt_patch((void *)function, (void *)gt_call_thunk, &site, false, &site.target), 0);
+	gt_session.stack_frames = 3;
+	ck_assert_int_eq(call_it(function), 507);
+	gt_session.stack_frames = 0;
+	ck_assert(take(&record, words));
+	ck_assert_uint_ge(record.stack_count, 2);
+	ck_assert_uint_le(record.stack_count, 3);
+	ck_assert_uint_eq(words[10], 11);
+	ck_assert_uint_gt(words[11], (uintptr_t)call_it);
+	ck_assert_uint_lt(words[11], (uintptr_t)call_it + 256);
+	ck_assert_uint_eq(words[12], called_from);
+}
+END_TEST
+
 static void *use_a_ring(void *unused)
 {
 	const struct gt_rec_call record = { 0 };
@@ -291,6 +322,7 @@ int main(void)
 	tcase_add_test(tcase, in_front_of_a_hook);
 	tcase_add_test(tcase, recorded_only_when_wanted);
 	tcase_add_test(tcase, what_finds_no_room_is_counted);
+	tcase_add_test(tcase, stack_of_the_caller);
 	tcase_add_test(tcase, rings_are_given_back);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

@@ -57,6 +57,7 @@ static void copy_text(char *to, size_t size, const char *text)
 static void keep(struct run_event *kept, unsigned index, const struct gputrace_event *event)
 {
 	struct run_event *k = &kept[index];
+	const uint64_t *stack;
 
 	if (index >= RUN_KEPT)
 		return;
@@ -76,6 +77,9 @@ static void keep(struct run_event *kept, unsigned index, const struct gputrace_e
 	memcpy(k->block, gputrace_event_get_block(event), sizeof(k->block));
 	memcpy(k->args, gputrace_event_get_args(event, &k->arg_count), sizeof(k->args));
 	k->result = gputrace_event_get_result(event);
+	stack = gputrace_event_get_stack(event, &k->stack_count);
+	if (stack)
+		memcpy(k->stack, stack, k->stack_count * sizeof(*stack));
 }
 
 static void take(struct run *run, const struct gputrace_event *event)
@@ -164,6 +168,7 @@ static void attach_api(struct run *run, const struct run_options *options, struc
 			.size = sizeof(opts),
 			.flags = *flags == RUN_API_ANY ? 0 : *flags,
 			.ring_bytes = options->api_ring_bytes,
+			.stack_frames = options->stack_frames,
 		};
 		int r = gputrace_attach_api(run->target, &opts, links++);
 

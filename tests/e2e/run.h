@@ -23,6 +23,7 @@ struct run_options {
 	bool api;		/* driver calls too */
 	const uint32_t *api_flags;	/* one link for each, 0 ends them; NULL: one by uprobes */
 	uint64_t api_ring_bytes;
+	uint32_t stack_frames;	/* of driver calls, at most 8 */
 	uint64_t gpu_ring_bytes, agent_ring_bytes;
 	const char *detach_at;	/* detach everything when a kernel of this name is first seen */
 	bool real_device;
@@ -37,6 +38,8 @@ struct run_event {
 	uint32_t grid[3], block[3];
 	uint64_t args[12];
 	unsigned arg_count;
+	uint64_t stack[8];
+	unsigned stack_count;
 	int result;
 };
 

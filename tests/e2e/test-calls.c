@@ -122,6 +122,19 @@ static int by_thread_and_end(const void *left, const void *right)
 }
 
 /*
+ * The program has frame pointers, so its own functions are there: the caller, and at
+ * least one more.  How far it goes on in the C library, which has none, may differ.
+ * While the kernel watches the same call, its own address stands for the caller's.
+ */
+static void assert_same_stack(const struct run_event *hook, const struct run_event *uprobe)
+{
+	unsigned count = hook->stack_count < uprobe->stack_count ? hook->stack_count : uprobe->stack_count;
+
+	ck_assert_uint_ge(count, 2);
+	ck_assert_mem_eq(hook->stack + 1, uprobe->stack + 1, (count - 1) * sizeof(hook->stack[0]));
+}
+
+/*
  * Both ways at once in one run: each call is there twice, all the same, and within
  * the uprobes' time of it lies the hooks'.  The cuInit that loads the agent alone
  * is seen by uprobes only.
@@ -135,6 +148,7 @@ START_TEST(hooks_and_uprobes_say_the_same)
 	struct run_options options = recording(by_both);
 	unsigned count, missed = 0;
 
+	options.stack_frames = 8;
 	run_plain(&plain, real_device, programs[_i][0], programs[_i][1], NULL);
 	run_target(&run, &options, programs[_i][0], programs[_i][1], NULL);
 	assert_same_output();
@@ -156,6 +170,7 @@ START_TEST(hooks_and_uprobes_say_the_same)
 		ck_assert_uint_eq(hook->launch_id, uprobe->launch_id);
 		ck_assert_uint_eq(hook->arg_count, uprobe->arg_count);
 		ck_assert_mem_eq(hook->args, uprobe->args, sizeof(hook->args));
+		assert_same_stack(hook, uprobe);
 		ck_assert_uint_le(uprobe->time, hook->time);
 		ck_assert_uint_le(hook->end, uprobe->end);
 	}
@@ -204,6 +219,7 @@ START_TEST(options_that_make_no_sense)
 	struct gputrace_api_opts both = { .size = sizeof(both), .flags = GPUTRACE_API_AGENT | GPUTRACE_API_UPROBES };
 	struct gputrace_api_opts unknown = { .size = sizeof(unknown), .flags = 1u << 31 };
 	struct gputrace_api_opts ring = { .size = sizeof(ring), .flags = GPUTRACE_API_AGENT, .ring_bytes = 5000 };
+	struct gputrace_api_opts deep = { .size = sizeof(deep), .flags = GPUTRACE_API_AGENT, .stack_frames = 128 };
 	struct gputrace_api_opts late = { .size = sizeof(late), .flags = GPUTRACE_API_AGENT };
 	struct gputrace_target *target;
 	struct gputrace_link *link = NULL;
@@ -212,6 +228,7 @@ START_TEST(options_that_make_no_sense)
 	ck_assert_int_eq(gputrace_attach_api(target, &both, &link), -EINVAL);
 	ck_assert_int_eq(gputrace_attach_api(target, &unknown, &link), -EINVAL);
 	ck_assert_int_eq(gputrace_attach_api(target, &ring, &link), -EINVAL);
+	ck_assert_int_eq(gputrace_attach_api(target, &deep, &link), -EINVAL);
 	ck_assert_int_eq(gputrace_target_resume(target), 0);
 	ck_assert_int_eq(gputrace_attach_api(target, &late, &link), -EBUSY);
 	ck_assert_ptr_null(link);

@@ -23,6 +23,8 @@ def spawn(*words, **options):
 class Run:
     """What came of a run of the target."""
 
+    window = 0.0
+
     def __init__(self, *words, object=None, timeline=True, api=None, watch=None, **options):
         with tempfile.TemporaryFile("w+") as file:
             # The program inherits our standard output when it is started.
@@ -49,7 +51,7 @@ class Run:
             target.attach(object)
         if api:
             target.attach_api(way=api)
-        reader = target.reader()
+        reader = target.reader(window=self.window)
         target.resume()
         self.events = []
         for event in reader:

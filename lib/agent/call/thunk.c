@@ -4,6 +4,7 @@
 
 #include "lib/agent/agent.h"
 #include "lib/agent/call/call.h"
+#include "lib/agent/call/stack.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/thread.h"
 
@@ -87,15 +88,29 @@ __attribute__((used)) void gt_call_enter(struct frame *frame)
 	frame->enter = gt_now();
 }
 
-static void record(const struct frame *frame, uint64_t leave, uint64_t result)
+struct record {
+	struct gt_rec_call call;
+	uint64_t words[GT_CALL_ARGS + GT_CALL_FRAMES];
+};
+
+_Static_assert(sizeof(struct record) <= GT_THREAD_RECORD_MAX, "the longest record");
+
+static void copy_args(const struct frame *frame, uint64_t *args)
+{
+	uint32_t count = frame->site->arg_count;
+	uint32_t in_registers = count < REGISTER_ARGS ? count : REGISTER_ARGS;
+
+	for (uint32_t i = 0; i < in_registers; i++)
+		args[i] = frame->args[i];
+	for (uint32_t i = in_registers; i < count; i++)
+		args[i] = frame->stack_args[i - REGISTER_ARGS];
+}
+
+static void write_record(const struct frame *frame, uint64_t leave, uint64_t result)
 {
 	const struct gt_call_site *site = frame->site;
 	struct gt_thread *thread = gt_thread();
-	struct {
-		struct gt_rec_call call;
-		uint64_t args[GT_CALL_ARGS];
-	} record;
-	uint32_t in_registers = site->arg_count < REGISTER_ARGS ? site->arg_count : REGISTER_ARGS;
+	struct record record;
 
 	if (!thread)
 		return;
@@ -109,12 +124,13 @@ static void record(const struct frame *frame, uint64_t leave, uint64_t result)
 		.tid = thread->tid,
 		.arg_count = site->arg_count,
 	};
-	for (uint32_t i = 0; i < in_registers; i++)
-		record.args[i] = frame->args[i];
-	for (uint32_t i = in_registers; i < site->arg_count; i++)
-		record.args[i] = frame->stack_args[i - REGISTER_ARGS];
+	copy_args(frame, record.words);
+	if (gt_session.stack_frames)
+		record.call.stack_count = gt_call_stack(thread, frame->return_address, frame->caller_rbp,
+							record.words + site->arg_count, gt_session.stack_frames);
 	gt_thread_emit(thread, GT_REC_CALL, &record,
-		       sizeof(record.call) + site->arg_count * sizeof(record.args[0]), NULL, 0);
+		       sizeof(record.call) + (site->arg_count + record.call.stack_count) * sizeof(record.words[0]),
+		       NULL, 0);
 }
 
 /* Only here is the session's memory touched, which may be gone or another since the call began. */
@@ -127,7 +143,7 @@ __attribute__((used)) uint64_t gt_call_leave(const struct frame *frame, uint64_t
 	leave = gt_now();
 	if (gt_enter() && atomic_load_explicit(&gt_active, memory_order_relaxed) &&
 	    gt_session_records(GT_CONFIG_CALLS))
-		record(frame, leave, result);
+		write_record(frame, leave, result);
 	gt_leave();
 	return result;
 }
