@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/symbol/mappings.h"
 #include "lib/symbol/perf_map.h"
+#include "lib/util/mappings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,8 +9,8 @@ GPUTRACE_BEGIN_DECLS
 struct gputrace_ctx;
 
 /*
- * A traced program: the process started here and the children it starts.
- * Since 0.1.
+ * A traced program: the process started here and the children it starts; or some
+ * that are watched only.  Since 0.1.
  */
 struct gputrace_target;
 
@@ -39,6 +39,21 @@ struct gputrace_spawn_opts {
 GPUTRACE_API int gputrace_target_spawn(struct gputrace_ctx *ctx, char *const argv[],
 				       const struct gputrace_spawn_opts *opts,
 				       struct gputrace_target **ret_target);
+
+/*
+ * Watch processes from outside, without an agent in them: `pid` and all that it has
+ * started and will start, or GPUTRACE_EVERY_PROCESS, those that run and those that
+ * are started later.  What the operating system's kernel sees can be recorded:
+ * gputrace_attach_api() and gputrace_attach_functions(), and kernel programs of
+ * gputrace_attach_object(); not kernels, nor programs on the GPU.  Begins when
+ * something is attached; a reader's stream ends with the last of the processes, or
+ * when all that was attached is detached.  gputrace_target_resume() does nothing.
+ * -ESRCH: no such process; -EINVAL: pid; -ENOMEM, -EMFILE.
+ */
+#define GPUTRACE_EVERY_PROCESS (-1)
+GPUTRACE_API int gputrace_target_watch(struct gputrace_ctx *ctx, int pid,
+				       struct gputrace_target **ret_target);
+
 GPUTRACE_API struct gputrace_target *gputrace_target_ref(struct gputrace_target *target);
 
 /*

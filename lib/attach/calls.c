@@ -78,6 +78,10 @@ static int attach_by_agent(struct gputrace_link *link, const struct gputrace_api
 {
 	struct gputrace_target *target = link->target;
 
+	int r = gt_link_check_agent(target);
+
+	if (r)
+		return r;
 	if (target->resumed)
 		return gt_error(-EBUSY, "the target runs already: let the agent record driver calls before gputrace_target_resume()");
 	link->recording = GT_CONFIG_CALLS | (opts->flags & GPUTRACE_API_QUERIES ? GT_CONFIG_QUERIES : 0);
@@ -91,7 +95,8 @@ static int attach_somehow(struct gputrace_link *link, const struct gputrace_api_
 {
 	int r = attach_by_uprobes(link, opts);
 
-	if ((r != -EPERM && r != -EOPNOTSUPP && r != -ENOENT) || opts->library || link->target->resumed)
+	if ((r != -EPERM && r != -EOPNOTSUPP && r != -ENOENT) || opts->library || link->target->resumed ||
+	    link->target->kind == GT_TARGET_WATCHED)
 		return r;
 	if (asprintf(&link->note, "driver calls are recorded by the agent's hooks instead of uprobes: %s",
 		     gputrace_last_error()) < 0) {
@@ -131,8 +136,10 @@ int gputrace_attach_api(struct gputrace_target *target, const struct gputrace_ap
 int gputrace_attach_nvtx(struct gputrace_target *target, struct gputrace_link **ret_link)
 {
 	struct gputrace_link *link;
-	int r;
+	int r = gt_link_check_agent(target);
 
+	if (r)
+		return r;
 	if (target->resumed)
 		return gt_error(-EBUSY, "the target runs already: a program looks for the reader of its annotations once, at its first range");
 	r = gt_link_new(target, false, &link);
@@ -161,7 +168,7 @@ int gputrace_attach_functions(struct gputrace_target *target, const char *librar
 		return gt_error(-EINVAL, "unknown flags in struct gputrace_functions_opts");
 	if (!library || !*library || !pattern || !*pattern)
 		return gt_error(-EINVAL, "name a library and a pattern of its functions");
-	r = gt_find_library(library, target->resumed ? target->pid : 0, &path);
+	r = gt_find_library(library, target->kind == GT_TARGET_SPAWNED && !target->resumed ? 0 : target->pid, &path);
 	if (r)
 		return r;
 	trace.library = path;

@@ -23,15 +23,23 @@ static int take_bit(struct gputrace_target *target, uint32_t *ret_bit)
 			GT_LINKS_MAX);
 }
 
+int gt_link_check_agent(const struct gputrace_target *target)
+{
+	if (target->kind == GT_TARGET_WATCHED)
+		return gt_error(-EOPNOTSUPP, "processes that are only watched have no agent, which this needs: start the program with gputrace_target_spawn()");
+	return 0;
+}
+
 int gt_link_new(struct gputrace_target *target, bool on_gpu, struct gputrace_link **ret_link)
 {
 	struct gputrace_link *link, **tail;
 	uint32_t bit = 0;
-	int r;
+	int r = on_gpu ? gt_link_check_agent(target) : 0;
 
-	if (on_gpu && target->resumed)
+	if (!r && on_gpu && target->resumed)
 		return gt_error(-EBUSY, "the target runs already: attach GPU programs before gputrace_target_resume()");
-	r = on_gpu ? take_bit(target, &bit) : 0;
+	if (!r && on_gpu)
+		r = take_bit(target, &bit);
 	if (r)
 		return r;
 	link = calloc(1, sizeof(*link));

@@ -37,6 +37,8 @@ struct gputrace_link {
 
 /* A new link in the target's list; on_gpu: with a bit of its own, -ENOSPC when all are taken. */
 int gt_link_new(struct gputrace_target *target, bool on_gpu, struct gputrace_link **ret_link);
+/* -EOPNOTSUPP, with gt_error() text: the target's processes have no agent, nor will they get one. */
+int gt_link_check_agent(const struct gputrace_target *target);
 /* -ENOMEM; -ENOSPC: GT_PROBES_MAX programs are on the target.  With gt_error() text. */
 int gt_link_add_probe(struct gputrace_link *link, const struct gt_probe *probe);
 int gt_link_add_text(struct gputrace_link *link, const char *text);

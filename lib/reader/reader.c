@@ -198,10 +198,9 @@ static bool is_due(const struct gputrace_reader *reader)
 
 static void look(struct gputrace_reader *reader)
 {
-	bool over = gputrace_target_has_exited(reader->target, NULL) &&
-		    !gt_target_has_live_agents(reader->target);
+	bool over = gt_target_is_over(reader->target);
 
-	if (!collect(reader) && over && !gt_target_has_live_agents(reader->target))
+	if (!collect(reader) && over && gt_target_is_over(reader->target))
 		reader->ended = true;
 }
 

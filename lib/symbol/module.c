@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "lib/symbol/frame.h"
-#include "lib/symbol/mappings.h"
 #include "lib/util/demangle.h"
+#include "lib/util/mappings.h"
 
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_build_id_find_elf,

@@ -8,9 +8,9 @@
 #include <sys/types.h>
 
 #include "lib/symbol/frame.h"
-#include "lib/symbol/mappings.h"
 #include "lib/symbol/module.h"
 #include "lib/symbol/perf_map.h"
+#include "lib/util/mappings.h"
 
 /* What tells one program in a process from the next, and from that of another process with the same number. */
 struct gt_identity {

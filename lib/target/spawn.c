@@ -302,7 +302,7 @@ static int start_child(struct gputrace_target *target, char *const argv[], char 
 	return 0;
 }
 
-static void watch_child(struct gputrace_target *target)
+void gt_spawn_watch(struct gputrace_target *target)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = target };
 
@@ -346,7 +346,7 @@ int gt_spawn(struct gputrace_target *target, char *const argv[], const struct gp
 		r = envp ? start_child(target, argv, envp) : gt_error(-ENOMEM, "out of memory");
 	}
 	if (!r) {
-		watch_child(target);
+		gt_spawn_watch(target);
 		find_libcuda(target, envp);
 	}
 	for (size_t i = 0; i < OUR_NAMES; i++)

@@ -12,6 +12,9 @@ int gt_spawn_check(char *const argv[], struct gputrace_spawn_opts *opts);
 /* Make socket and child; the child waits. */
 int gt_spawn(struct gputrace_target *target, char *const argv[], const struct gputrace_spawn_opts *opts);
 
+/* Have the target's descriptor become readable when it has ended. */
+void gt_spawn_watch(struct gputrace_target *target);
+
 /* Let the child run; its exec's error, or 0. */
 int gt_spawn_go(struct gputrace_target *target);
 

@@ -118,6 +118,8 @@ int gputrace_target_resume(struct gputrace_target *target)
 {
 	int r;
 
+	if (target->kind == GT_TARGET_WATCHED)
+		return 0;
 	if (target->resumed)
 		return gt_error(-EALREADY, "the program runs already");
 	if (!target->laid_out) {
@@ -140,9 +142,19 @@ int gputrace_target_get_fd(const struct gputrace_target *target)
 	return target->epoll_fd;
 }
 
+/* Not our child: no status, and it can only be seen that it has ended. */
+static bool has_gone(const struct gputrace_target *target)
+{
+	struct pollfd wait = { .fd = target->pid_fd, .events = POLLIN };
+
+	return target->pid_fd >= 0 && poll(&wait, 1, 0) == 1;
+}
+
 int gputrace_target_has_exited(struct gputrace_target *target, int *ret_status)
 {
-	if (!target->exited && target->pid > 0) {
+	if (target->kind == GT_TARGET_WATCHED) {
+		target->exited = target->exited || has_gone(target);
+	} else if (!target->exited && target->pid > 0) {
 		int status = 0;
 		pid_t pid = waitpid(target->pid, &status, WNOHANG);
 
@@ -197,6 +209,15 @@ bool gt_target_has_live_agents(const struct gputrace_target *target)
 			return true;
 	}
 	return false;
+}
+
+bool gt_target_is_over(struct gputrace_target *target)
+{
+	bool exited = gputrace_target_has_exited(target, NULL);
+
+	if (target->kind == GT_TARGET_WATCHED)
+		return gt_watch_is_over(target);
+	return exited && !gt_target_has_live_agents(target);
 }
 
 void gt_target_switch(struct gputrace_target *target, uint32_t bit, bool on)

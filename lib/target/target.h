@@ -83,9 +83,13 @@ struct gt_shared_map {
 	uint64_t bytes;		/* whole pages */
 };
 
+/* How we came to a process. */
+enum gt_target_kind { GT_TARGET_SPAWNED, GT_TARGET_WATCHED };
+
 struct gputrace_target {
 	atomic_uint references;
 	struct gputrace_ctx *ctx;
+	enum gt_target_kind kind;
 	pid_t pid;
 	int go_fd;		/* write end: lets the child run; -1 once it does */
 	int exec_fd;		/* read end: its exec's errno, or end of file */
@@ -125,6 +129,12 @@ void gt_target_switch(struct gputrace_target *target, uint32_t bit, bool on);
 void gt_target_update_recording(struct gputrace_target *target);
 
 bool gt_target_has_live_agents(const struct gputrace_target *target);
+
+/* Will there be no more than what has been written by now? */
+bool gt_target_is_over(struct gputrace_target *target);
+
+/* watch.c: have all processes that are watched ended, or is nothing watched any longer? */
+bool gt_watch_is_over(struct gputrace_target *target);
 
 /* process.c */
 int gt_process_accept(struct gputrace_target *target);

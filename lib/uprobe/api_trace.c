@@ -398,6 +398,14 @@ unsigned gt_api_trace_watched(const struct gt_api_trace *trace)
 	return trace->watched;
 }
 
+bool gt_api_trace_has_processes(const struct gt_api_trace *trace)
+{
+	int fd = bpf_object__find_map_fd_by_name(trace->object, "processes");
+	uint32_t key;
+
+	return trace->on_exit && !bpf_map_get_next_key(fd, NULL, &key);
+}
+
 const char *gt_api_trace_note(const struct gt_api_trace *trace)
 {
 	if (__atomic_load_n(&trace->counters->unfollowed, __ATOMIC_RELAXED))

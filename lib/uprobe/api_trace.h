@@ -3,6 +3,7 @@
 #ifndef GT_UPROBE_API_TRACE_H
 #define GT_UPROBE_API_TRACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -70,6 +71,9 @@ uint64_t gt_api_trace_lost(const struct gt_api_trace *trace);
 
 /* How many functions are watched. */
 unsigned gt_api_trace_watched(const struct gt_api_trace *trace);
+
+/* Is any process that it watches running?  false also when that is not known. */
+bool gt_api_trace_has_processes(const struct gt_api_trace *trace);
 
 /* What does not work as it should, a sentence; NULL when everything does. */
 const char *gt_api_trace_note(const struct gt_api_trace *trace);

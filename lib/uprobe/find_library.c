@@ -9,6 +9,8 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 
 #include "lib/uprobe/ld_cache.h"
 #include "lib/util/error.h"
+#include "lib/util/mappings.h"
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -113,31 +116,27 @@ int gt_find_library_in(const char *name, const char *library_path, char **ret_pa
 
 /* ---- in running processes ---- */
 
-/* The file that a line of /proc/PID/maps names, when it is code of that library; else NULL. */
-static const char *mapped_path(const char *line, const char *name)
+/* Is it the library of that soname?  Its file has a longer number, or another one: libcuda.so.550.54 for libcuda.so.1. */
+static bool is_named(const char *path, const char *name)
 {
-	const char *path = strchr(line, '/'), *base;
-	char permissions[5];
-	size_t length = strlen(name);
+	const char *slash = strrchr(path, '/'), *suffix = strstr(name, ".so");
+	size_t stem = suffix ? (size_t)(suffix - name) + 3 : strlen(name);
 
-	if (!path || sscanf(line, "%*s %4s", permissions) != 1 || permissions[2] != 'x')
-		return NULL;
-	base = strrchr(path, '/') + 1;
-	/* The rest of the line is its end, or says that the file has been deleted. */
-	return !strncmp(base, name, length) && strchr("\n ", base[length]) ? path : NULL;
+	return slash && !strncmp(slash + 1, name, stem) && strchr(suffix ? "." : "", slash[1 + stem]);
 }
 
 /* A name for the mapped file that holds in our mount namespace; malloc'd, NULL: none can be opened. */
-static char *reachable(pid_t pid, const char *line, const char *path)
+static char *reachable(pid_t pid, const struct gt_mapping *mapping)
 {
 	char *candidate;
 
-	if (asprintf(&candidate, "/proc/%d/map_files/%.*s", (int)pid, (int)strcspn(line, " "), line) < 0)
+	if (asprintf(&candidate, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, mapping->start,
+		     mapping->end) < 0)
 		return NULL;
 	if (is_library(candidate))
 		return candidate;
 	free(candidate);
-	if (asprintf(&candidate, "/proc/%d/root%.*s", (int)pid, (int)strcspn(path, "\n"), path) < 0)
+	if (asprintf(&candidate, "/proc/%d/root%s", (int)pid, mapping->path) < 0)
 		return NULL;
 	if (is_library(candidate))
 		return candidate;
@@ -147,21 +146,21 @@ static char *reachable(pid_t pid, const char *line, const char *path)
 
 static char *search_process(const char *name, pid_t pid)
 {
-	char file[64], *line = NULL, *found = NULL;
-	size_t room = 0;
+	struct gt_mappings mappings = { 0 };
+	char file[64], *found = NULL;
 	FILE *f;
 
 	snprintf(file, sizeof(file), "/proc/%d/maps", (int)pid);
 	f = fopen(file, "re");
 	if (!f)
 		return NULL;
-	while (!found && getline(&line, &room, f) > 0) {
-		const char *path = mapped_path(line, name);
-
-		found = path ? reachable(pid, line, path) : NULL;
-	}
-	free(line);
+	gt_mappings_read(&mappings, f);
 	fclose(f);
+	for (unsigned i = 0; !found && i < mappings.count; i++) {
+		if (mappings.list[i].path[0] == '/' && is_named(mappings.list[i].path, name))
+			found = reachable(pid, &mappings.list[i]);
+	}
+	gt_mappings_free(&mappings);
 	return found;
 }
 

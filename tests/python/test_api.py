@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Driver calls, and maps shared with the operating system's kernel."""
+import errno
 import os
+import subprocess
 
 from common import TARGET, EventType, Run, gputrace, main, unittest
 
@@ -73,6 +75,24 @@ class Calls(unittest.TestCase):
         [nothing] = symbolizer.resolve(event.pid, 1, time=event.time)
         self.assertEqual((nothing.name, nothing.module, str(nothing)), (None, None, "0x1"))
         self.assertIn("no code there", nothing.reason)
+
+    def test_processes_that_are_watched(self):
+        with subprocess.Popen(["sh", "-c", "read x; true; true"], stdin=subprocess.PIPE) as shell:
+            with gputrace.Target.watch(shell.pid) as target:
+                target.attach_functions("libc.so.6", "execve")
+                reader = target.reader()
+                shell.communicate(b"\n")
+                self.assertEqual(list(reader), [])
+                self.assertTrue(reader.ended)
+        with self.assertRaises(gputrace.Error) as caught:
+            gputrace.Target.watch(0x3ffffff)
+        self.assertEqual(caught.exception.errno, errno.ESRCH)
+        with gputrace.Target.watch() as target:
+            link = target.attach_functions("libc.so.6", "getpriority")
+            reader = target.reader()
+            os.getpriority(os.PRIO_PROCESS, 0)
+            link.detach()
+            self.assertIn((os.getpid(), "getpriority"), {(event.pid, event.name) for event in reader})
 
     def test_no_such_functions(self):
         with gputrace.Target.spawn(["/bin/true"], device=gputrace.Device.SIM) as target:

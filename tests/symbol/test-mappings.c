@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/symbol/mappings.h"
+#include "lib/util/mappings.h"
 
 static struct gt_mappings mappings;
 

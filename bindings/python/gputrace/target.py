@@ -81,6 +81,19 @@ class Target(Handle):
             check(lib.gputrace_target_spawn(_ctx.pointer(ctx), argv, opts, result))
             return cls(result[0], [os.fsdecode(word) for word in words], ctx)
 
+    @classmethod
+    def watch(cls, pid: Optional[int] = None, *, ctx: Optional[Context] = None) -> "Target":
+        """Watch a process and its descendants, or all processes (None), by the operating system's kernel alone.
+
+        attach_api(), attach_functions() and kernel programs of objects work; kernels and programs on the GPU
+        are not seen.  A reader's stream ends with the last of the processes, or when all links are detached.
+        """
+        result = ffi.new("struct gputrace_target **")
+        which = lib.GPUTRACE_EVERY_PROCESS if pid is None else pid
+        with guard:
+            check(lib.gputrace_target_watch(_ctx.pointer(ctx), which, result))
+            return cls(result[0], ["every process" if pid is None else f"process {pid}"], ctx)
+
     def __repr__(self) -> str:
         return f"<gputrace.Target {self.args[0]!r}{' closed' if self.closed else ''}>"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a process has code: the executable lines of its /proc/PID/maps. */
-#ifndef GT_SYMBOL_MAPPINGS_H
-#define GT_SYMBOL_MAPPINGS_H
+#ifndef GT_UTIL_MAPPINGS_H
+#define GT_UTIL_MAPPINGS_H
 
 #include <stdint.h>
 #include <stdio.h>

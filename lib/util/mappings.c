@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/symbol/mappings.h"
+#include "lib/util/mappings.h"
 
 #include <errno.h>
 #include <inttypes.h>

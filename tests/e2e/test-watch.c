@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that are only watched: all of the machine, or one and its descendants. */
+#include <check.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gputrace/gputrace.h>
+
+/* A process that was started without us, with pipes to and from it. */
+struct program {
+	pid_t pid;
+	int to, from;
+};
+
+static struct gputrace_target *target;
+static struct gputrace_reader *reader;
+static struct gputrace_link *link_;
+static char library[4096];	/* the software device's libcuda */
+
+/* ---- the program ---- */
+
+static int (*allocate)(uint64_t *address, size_t bytes);
+
+static void call_times(int count)
+{
+	uint64_t address;
+
+	/* There is no context, so it fails; a call it is all the same. */
+	for (int i = 0; i < count; i++)
+		allocate(&address, (size_t)i + 1);
+}
+
+/* A byte at a time: 'c' call once; 'f' a child calls twice and ends; the end of the file ends it. */
+static void obey(int in, int out)
+{
+	void *driver = dlopen(library, RTLD_NOW);
+	char c = 'r';
+
+	*(void **)&allocate = driver ? dlsym(driver, "cuMemAlloc_v2") : NULL;
+	if (!allocate)
+		_exit(9);
+	while (write(out, &c, 1) == 1 && read(in, &c, 1) == 1) {
+		pid_t child = c == 'f' ? fork() : -1;
+
+		if (child == 0) {
+			call_times(2);
+			_exit(0);
+		}
+		if (child > 0)
+			waitpid(child, NULL, 0);
+		else
+			call_times(1);
+	}
+	_exit(0);
+}
+
+static void await(struct program *program)
+{
+	char c;
+
+	ck_assert_int_eq(read(program->from, &c, 1), 1);
+}
+
+/* nested: it is a child of the process that is told here. */
+static void start(struct program *program, int nested)
+{
+	int to[2], from[2];
+
+	ck_assert_int_eq(pipe(to), 0);
+	ck_assert_int_eq(pipe(from), 0);
+	program->pid = fork();
+	if (!program->pid) {
+		pid_t inner = nested ? fork() : 0;
+
+		for (int fd = 3; fd < 100; fd++) {
+			if (fd != to[0] && fd != from[1])
+				close(fd);
+		}
+		if (inner == 0)
+			obey(to[0], from[1]);
+		waitpid(inner, NULL, 0);
+		_exit(0);
+	}
+	close(to[0]);
+	close(from[1]);
+	program->to = to[1];
+	program->from = from[0];
+	await(program);
+}
+
+static void tell(struct program *program, const char *what)
+{
+	for (; *what; what++) {
+		ck_assert_int_eq(write(program->to, what, 1), 1);
+		await(program);
+	}
+}
+
+static void end(struct program *program)
+{
+	int status;
+
+	close(program->to);
+	ck_assert_int_eq(waitpid(program->pid, &status, 0), program->pid);
+	ck_assert_int_eq(status, 0);
+	close(program->from);
+}
+
+/* ---- */
+
+static void watch(int pid)
+{
+	/* Other programs of this machine may have another libcuda. */
+	struct gputrace_api_opts opts = { .size = sizeof(opts), .library = library };
+
+	ck_assert_msg(!gputrace_target_watch(NULL, pid, &target), "%s", gputrace_last_error());
+	ck_assert_int_eq(gputrace_target_get_pid(target), pid);
+	ck_assert_msg(!gputrace_attach_api(target, &opts, &link_), "%s", gputrace_last_error());
+	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
+	ck_assert_int_eq(gputrace_target_resume(target), 0);
+}
+
+struct seen {
+	unsigned calls, pid_count;
+	int pids[64];
+	unsigned of_pid[64];
+};
+
+/* Calls by process, to the end of the stream. */
+static struct seen read_all(int type)
+{
+	const struct gputrace_event *event;
+	struct seen seen = { 0 };
+	unsigned i;
+	int r;
+
+	while ((r = gputrace_reader_wait(reader, 20000)) == 1) {
+		while ((event = gputrace_reader_next(reader))) {
+			ck_assert_int_eq(gputrace_event_get_type(event), type);
+			ck_assert_str_eq(gputrace_event_get_name(event), "cuMemAlloc_v2");
+			seen.calls++;
+			for (i = 0; i < seen.pid_count && seen.pids[i] != gputrace_event_get_pid(event); i++)
+				;
+			ck_assert_uint_lt(i, 64);
+			seen.pids[i] = gputrace_event_get_pid(event);
+			seen.of_pid[i]++;
+			seen.pid_count += i == seen.pid_count;
+		}
+	}
+	ck_assert_int_eq(r, -ENODATA);
+	gputrace_reader_unref(reader);
+	gputrace_link_unref(link_);
+	gputrace_target_unref(target);
+	return seen;
+}
+
+static unsigned calls_of(const struct seen *seen, int pid)
+{
+	for (unsigned i = 0; i < seen->pid_count; i++) {
+		if (seen->pids[i] == pid)
+			return seen->of_pid[i];
+	}
+	return 0;
+}
+
+START_TEST(one_started_before_and_one_afterwards)
+{
+	struct program before, after;
+	struct seen seen;
+
+	start(&before, 0);
+	tell(&before, "c");
+	watch(GPUTRACE_EVERY_PROCESS);
+	start(&after, 0);
+	tell(&before, "c");
+	tell(&after, "ccc");
+	end(&before);
+	end(&after);
+	/* All processes never end: it is for us to say when it is enough. */
+	ck_assert_int_eq(gputrace_target_has_exited(target, NULL), 0);
+	ck_assert_int_ge(gputrace_reader_wait(reader, 100), 0);
+	ck_assert_int_eq(gputrace_link_detach(link_), 0);
+	seen = read_all(GPUTRACE_EVENT_API);
+	ck_assert_uint_eq(calls_of(&seen, before.pid), 1);
+	ck_assert_uint_eq(calls_of(&seen, after.pid), 3);
+}
+END_TEST
+
+/* One that runs already, which is the child of the one that is named, and one that comes later; and nobody else. */
+START_TEST(a_process_and_its_descendants)
+{
+	struct program parent, stranger;
+	struct seen seen;
+
+	start(&parent, 1);
+	start(&stranger, 0);
+	watch(parent.pid);
+	tell(&stranger, "cf");
+	tell(&parent, "cfc");
+	end(&parent);
+	/* By itself, since all have ended. */
+	seen = read_all(GPUTRACE_EVENT_API);
+	ck_assert_uint_eq(seen.calls, 1 + 2 + 1);
+	ck_assert_uint_eq(seen.pid_count, 2);
+	ck_assert_uint_eq(seen.of_pid[0] * seen.of_pid[1], 2 * 2);
+	ck_assert_uint_eq(calls_of(&seen, parent.pid) + calls_of(&seen, stranger.pid), 0);
+	end(&stranger);
+}
+END_TEST
+
+/* Of a process that runs, the library is the one that it has mapped. */
+START_TEST(functions_of_what_is_mapped)
+{
+	struct program program;
+	struct seen seen;
+
+	start(&program, 0);
+	ck_assert_int_eq(gputrace_target_watch(NULL, program.pid, &target), 0);
+	ck_assert_msg(!gputrace_attach_functions(target, "libcuda.so.1", "cuMemAlloc_v?", NULL, &link_), "%s",
+		      gputrace_last_error());
+	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
+	tell(&program, "cc");
+	end(&program);
+	seen = read_all(GPUTRACE_EVENT_CALL);
+	ck_assert_uint_eq(seen.calls, 2);
+	ck_assert_uint_eq(calls_of(&seen, program.pid), 2);
+}
+END_TEST
+
+START_TEST(what_cannot_be)
+{
+	struct gputrace_api_opts by_agent = { .size = sizeof(by_agent), .flags = GPUTRACE_API_AGENT };
+
+	ck_assert_int_eq(gputrace_target_watch(NULL, 0, &target), -EINVAL);
+	ck_assert_int_eq(gputrace_target_watch(NULL, -2, &target), -EINVAL);
+	ck_assert_int_eq(gputrace_target_watch(NULL, 0x3ffffff, &target), -ESRCH);
+	ck_assert_int_eq(gputrace_target_watch(NULL, GPUTRACE_EVERY_PROCESS, &target), 0);
+	ck_assert_int_eq(gputrace_attach_timeline(target, &link_), -EOPNOTSUPP);
+	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "only watched"));
+	ck_assert_int_eq(gputrace_attach_api(target, &by_agent, &link_), -EOPNOTSUPP);
+	ck_assert_int_eq(gputrace_attach_nvtx(target, &link_), -EOPNOTSUPP);
+	gputrace_target_unref(target);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("watch");
+	TCase *tcase = tcase_create("watch");
+	SRunner *runner;
+	int failed;
+
+	if (geteuid()) {
+		printf("skipped: uprobes need root\n");
+		return 77;
+	}
+	snprintf(library, sizeof(library), "%s/libcuda.so.1", getenv("GPUTRACE_SIM_DIR"));
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, one_started_before_and_one_afterwards);
+	tcase_add_test(tcase, a_process_and_its_descendants);
+	tcase_add_test(tcase, functions_of_what_is_mapped);
+	tcase_add_test(tcase, what_cannot_be);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
