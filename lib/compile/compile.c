@@ -67,24 +67,6 @@ static struct gputrace_image *new_image(struct gputrace_program *program)
 	return image;
 }
 
-/* The one function that others may call. */
-static int find_main_name(LLVMModuleRef module, struct gputrace_image *image)
-{
-	LLVMValueRef function;
-	const char *name;
-	size_t length;
-
-	for (function = LLVMGetFirstFunction(module); function; function = LLVMGetNextFunction(function)) {
-		name = LLVMGetValueName2(function, &length);
-		if (strncmp(name, GT_FUNCTION_PREFIX, strlen(GT_FUNCTION_PREFIX)) ||
-		    LLVMGetLinkage(function) != LLVMExternalLinkage)
-			continue;
-		image->main_name = strdup(name);
-		break;
-	}
-	return image->main_name ? 0 : gt_error(-ENOMEM, "out of memory while compiling");
-}
-
 static int take_code(LLVMMemoryBufferRef buffer, bool gpu, const struct gt_prog *prog,
 		     struct gputrace_image *image)
 {
@@ -114,8 +96,7 @@ static int compile_module(struct gt_llvm *llvm, const struct gt_verify_result *p
 	int r;
 
 	r = gt_ir_translate(&ir);
-	if (r >= 0)
-		r = find_main_name(llvm->module, image);
+	image->main_name = ir.main_name;
 	if (r >= 0)
 		r = gt_llvm_optimize(llvm, image->main_name, level);
 	if (r >= 0)

@@ -2,6 +2,7 @@
 /* Host images: code of this machine through LLVM's ORC. */
 #include <errno.h>
 #include <llvm-c/LLJIT.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -131,6 +132,7 @@ static int define_all(struct gt_host_code *code, const struct gputrace_image *im
 {
 	const struct definition functions[] = {
 		{ "__gt_host_time", (uintptr_t)host_time },
+		{ "__gt_host_yield", (uintptr_t)sched_yield },
 		/* What LLVM makes of loops that copy or clear. */
 		{ "memcpy", (uintptr_t)memcpy },
 		{ "memmove", (uintptr_t)memmove },

@@ -112,90 +112,50 @@ static LLVMValueRef array_update(struct gt_ir *ir, const struct gputrace_map *ma
 
 /* ---- hash tables ---- */
 
-enum table_operation { TABLE_LOOKUP, TABLE_UPDATE, TABLE_DELETE };
+#define TABLE_PARAMS 8			/* and what an operation takes besides the key */
+#define TABLE_MORE 2
 
-static const struct {
-	const char *runtime, *name;
-} table_operations[] = {
-	[TABLE_LOOKUP] = { "gt_rt_hash_lookup", "lookup" },
-	[TABLE_UPDATE] = { "gt_rt_hash_update", "update" },
-	[TABLE_DELETE] = { "gt_rt_hash_delete", "delete" },
-};
-
-static LLVMTypeRef table_function_type(const struct gt_ir *ir, enum table_operation operation)
+/* See runtime/table.h; for the GPU, gt_ptx_tidy() puts it into the text. */
+static LLVMValueRef table_function(struct gt_ir *ir, const char *name, LLVMTypeRef *types, unsigned count)
 {
-	LLVMTypeRef types[] = { ir->i64, ir->ptr, ir->ptr, ir->i64 };
+	LLVMValueRef function = LLVMGetNamedFunction(ir->module, name);
 
-	return LLVMFunctionType(ir->i64, types, operation == TABLE_UPDATE ? 4 : 2, 0);
-}
-
-/* The runtime's function with the map's numbers filled in. */
-static void fill_table_function(struct gt_ir *ir, LLVMValueRef function, const struct gputrace_map *map,
-				enum table_operation operation)
-{
-	const struct gt_map_layout *l = &map->layout;
-	LLVMBasicBlockRef here = LLVMGetInsertBlock(ir->builder);
-	LLVMValueRef args[10];
-	unsigned count = 0;
-
-	/* It stems from no line of the program's. */
-	LLVMSetCurrentDebugLocation2(ir->builder, NULL);
-	LLVMPositionBuilderAtEnd(ir->builder, LLVMAppendBasicBlockInContext(ir->context, function, ""));
-	args[count++] = LLVMGetParam(function, 0);
-	args[count++] = gt_ir_i32(ir, l->key_bytes);
-	args[count++] = gt_ir_i32(ir, l->value_size);
-	args[count++] = gt_ir_i32(ir, l->buckets);
-	args[count++] = gt_ir_i32(ir, l->nodes);
-	args[count++] = gt_ir_i32(ir, l->max_entries);
-	args[count++] = gt_ir_i32(ir, gt_map_arena(map) == GT_ARENA_HOST);
-	args[count++] = LLVMGetParam(function, 1);
-	if (operation == TABLE_UPDATE) {
-		args[count++] = LLVMGetParam(function, 2);
-		args[count++] = LLVMGetParam(function, 3);
-	}
-	LLVMBuildRet(ir->builder, gt_ir_runtime(ir, table_operations[operation].runtime, args, count));
-	LLVMPositionBuilderAtEnd(ir->builder, here);
-	gt_ir_lines_insn(ir);
-}
-
-/* One function for each shape of table and operation, called from wherever the program does it. */
-static LLVMValueRef table_function(struct gt_ir *ir, const struct gputrace_map *map,
-				   enum table_operation operation)
-{
-	unsigned noinline = LLVMGetEnumAttributeKindForName("noinline", 8);
-	LLVMValueRef function;
-	char name[64];
-
-	snprintf(name, sizeof(name), "table_%u_%u_%u_%s_%s", map->layout.key_bytes, map->layout.value_size,
-		 map->layout.max_entries, gt_map_arena(map) == GT_ARENA_HOST ? "host" : "dev",
-		 table_operations[operation].name);
-	function = LLVMGetNamedFunction(ir->module, name);
 	if (function)
 		return function;
-	function = LLVMAddFunction(ir->module, name, table_function_type(ir, operation));
-	LLVMSetLinkage(function, LLVMInternalLinkage);
+	function = LLVMAddFunction(ir->module, name, LLVMFunctionType(ir->i64, types, count, 0));
 	gt_ir_function_attributes(ir, function);
-	LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
-				LLVMCreateEnumAttribute(ir->context, noinline, 0));
-	fill_table_function(ir, function, map, operation);
 	return function;
 }
 
-static LLVMValueRef table_call(struct gt_ir *ir, const struct gputrace_map *map,
-			       enum table_operation operation)
+/* operation: "lookup", "update" or "delete". */
+static LLVMValueRef table_call(struct gt_ir *ir, const struct gputrace_map *map, const char *operation,
+			       LLVMValueRef *more, unsigned more_count)
 {
-	LLVMValueRef args[4];
-	unsigned count = 2;
+	const struct gt_map_layout *l = &map->layout;
+	LLVMValueRef args[TABLE_PARAMS + TABLE_MORE] = {
+		gt_ir_map_memory(ir, (int)map->index), gt_ir_i32(ir, l->key_bytes), gt_ir_i32(ir, l->value_size),
+		gt_ir_i32(ir, l->buckets), gt_ir_i32(ir, l->nodes), gt_ir_i32(ir, l->max_entries),
+		gt_ir_i32(ir, l->lru), copy_in(ir, 2, l->key_size),
+	};
+	LLVMTypeRef types[TABLE_PARAMS + TABLE_MORE];
+	unsigned count = TABLE_PARAMS, i;
+	char name[48];
 
-	args[0] = gt_ir_map_memory(ir, (int)map->index);
-	args[1] = copy_in(ir, 2, map->layout.key_size);
-	if (operation == TABLE_UPDATE) {
-		args[2] = copy_in(ir, 3, map->layout.value_size);
-		args[3] = gt_ir_get(ir, 4);
-		count = 4;
-	}
-	return LLVMBuildCall2(ir->builder, table_function_type(ir, operation),
-			      table_function(ir, map, operation), args, count, "");
+	for (i = 0; i < more_count; i++)
+		args[count++] = more[i];
+	for (i = 0; i < count; i++)
+		types[i] = LLVMTypeOf(args[i]);
+	snprintf(name, sizeof(name), GT_FUNCTION_PREFIX "table_%s_%s", operation,
+		 gt_map_arena(map) == GT_ARENA_HOST ? "host" : "dev");
+	return LLVMBuildCall2(ir->builder, LLVMFunctionType(ir->i64, types, count, 0),
+			      table_function(ir, name, types, count), args, count, "");
+}
+
+static LLVMValueRef table_update(struct gt_ir *ir, const struct gputrace_map *map)
+{
+	LLVMValueRef more[TABLE_MORE] = { copy_in(ir, 3, map->layout.value_size), gt_ir_get(ir, 4) };
+
+	return table_call(ir, map, "update", more, TABLE_MORE);
 }
 
 /* ---- both ---- */
@@ -212,7 +172,7 @@ int gt_ir_map_lookup(struct gt_ir *ir)
 	if (map->layout.kind == GT_KIND_ARRAY)
 		gt_ir_set(ir, 0, array_lookup(ir, map));
 	else
-		gt_ir_set(ir, 0, table_call(ir, map, TABLE_LOOKUP));
+		gt_ir_set(ir, 0, table_call(ir, map, "lookup", NULL, 0));
 	return 0;
 }
 
@@ -230,7 +190,7 @@ int gt_ir_map_update(struct gt_ir *ir)
 	if (map->layout.kind == GT_KIND_ARRAY)
 		gt_ir_set(ir, 0, array_update(ir, map));
 	else
-		gt_ir_set(ir, 0, table_call(ir, map, TABLE_UPDATE));
+		gt_ir_set(ir, 0, table_update(ir, map));
 	return 0;
 }
 
@@ -246,6 +206,6 @@ int gt_ir_map_delete(struct gt_ir *ir)
 	if (map->layout.kind == GT_KIND_ARRAY)
 		gt_ir_set(ir, 0, error(ir, EINVAL));	/* elements of arrays cannot go */
 	else
-		gt_ir_set(ir, 0, table_call(ir, map, TABLE_DELETE));
+		gt_ir_set(ir, 0, table_call(ir, map, "delete", NULL, 0));
 	return 0;
 }

@@ -65,8 +65,10 @@ static int declare_functions(struct gt_ir *ir)
 		gt_ir_function_attributes(ir, ir->functions[i]);
 		if (i)
 			LLVMSetLinkage(ir->functions[i], LLVMInternalLinkage);
+		else
+			ir->main_name = strdup(name);
 	}
-	return 0;
+	return ir->main_name ? 0 : gt_error(-ENOMEM, "out of memory for program %s", ir->prog->name);
 }
 
 /* Arenas are aligned for everything in them. */

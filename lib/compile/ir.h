@@ -60,6 +60,7 @@ struct gt_ir {
 	LLVMMetadataRef lines_file, lines_scope;
 
 	LLVMValueRef *functions;	/* by index in flow.functions */
+	char *main_name;		/* of the first of them, for the caller to free */
 	LLVMTypeRef main_type, inner_type;
 
 	/* The function being translated. */

@@ -24,6 +24,11 @@ static bool contains(const char *line, const char *end, const char *word)
 	return memmem(line, (size_t)(end - line), word, strlen(word)) != NULL;
 }
 
+static bool is_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
 /* Lines that do not belong into probe text: the module's header and declarations of symbols. */
 static bool is_dropped(const char *line, const char *end)
 {
@@ -62,6 +67,13 @@ static int check_text(const char *text)
 					"cannot have", forbidden[i]);
 	return 0;
 }
+
+/* What programs call of the runtime that is PTX already. */
+static const struct ready {
+	const char *name, *text;
+} ready[] = {
+#include "lib/compile/table-gpu.inc"
+};
 
 struct output {
 	char *text;
@@ -134,6 +146,24 @@ static void put_line(struct output *out, const struct gt_prog *prog, const char 
 	put(out, "\n", 1);
 }
 
+/* A declaration gives way to the function itself; where the declaration ends. */
+static const char *put_ready(struct output *out, const char *line, const char *end)
+{
+	const char *close = memchr(line, ';', (size_t)(end - line)), *after;
+	unsigned i;
+
+	if (!close)
+		return line;
+	for (i = 0; i < sizeof(ready) / sizeof(ready[0]); i++) {
+		after = memmem(line, (size_t)(close - line), ready[i].name, strlen(ready[i].name));
+		if (!after || is_name(after[strlen(ready[i].name)]))
+			continue;
+		put(out, ready[i].text, strlen(ready[i].text));
+		return close;
+	}
+	return line;
+}
+
 static const char *skip_section(const char *at, const char *end)
 {
 	const char *close = memmem(at, (size_t)(end - at), "\n\t}", 3);
@@ -164,6 +194,13 @@ int gt_ptx_tidy(const char *text, size_t length, const struct gt_prog *prog, cha
 		}
 		if (is_dropped(word, next))
 			continue;
+		if (starts(word, next, ".extern .func")) {
+			line = put_ready(&out, line, end);
+			next = memchr(line, '\n', (size_t)(end - line));
+			if (!next)
+				next = end;
+			continue;
+		}
 		cut = cut_comment(line, next);
 		if (cut == line)
 			continue;
@@ -181,11 +218,6 @@ int gt_ptx_tidy(const char *text, size_t length, const struct gt_prog *prog, cha
 }
 
 /* ---- linking ---- */
-
-static bool is_name(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '$';
-}
 
 /* Ring 0 has the first control block and the first tail. */
 static uint64_t ring0_value(const struct gt_link_env *env, enum gt_symbol_kind kind)

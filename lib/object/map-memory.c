@@ -5,6 +5,7 @@
  * masked or checked, and every walk is bounded.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -12,7 +13,6 @@
 
 /* The table's functions for memory that only this process writes. */
 #define GT_HASH_MEM
-#define GT_HASH_UNROLL
 #define GT_HASH_FN static inline __attribute__((unused))
 #define gt_hash_load(t, p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define gt_hash_load_plain(t, p) __atomic_load_n(p, __ATOMIC_RELAXED)
@@ -21,6 +21,9 @@
 #define gt_hash_or(t, p, v) __atomic_fetch_or(p, v, __ATOMIC_ACQ_REL)
 #define gt_hash_fence(t) __atomic_thread_fence(__ATOMIC_ACQ_REL)
 #define gt_hash_copy(t, to, from, n) memcpy(to, from, n)
+#define gt_hash_group() 0
+#define gt_hash_any(group, condition) ((void)(group), condition)
+#define gt_hash_pause(tries) sched_yield()
 
 static inline uint64_t gt_hash_cas_local(uint64_t *p, uint64_t expected, uint64_t value)
 {
@@ -48,6 +51,7 @@ static struct gt_hash_table table_of(const struct gt_map_layout *l, const void *
 		.nodes = l->nodes,
 		.max_entries = l->max_entries,
 		.nodes_offset = l->nodes_offset,
+		.lru = (int)l->lru,
 	};
 }
 

@@ -19,18 +19,19 @@
 #define BPFTIME_RING_BYTES (1u << 20)
 
 struct kind {
-	uint32_t type, kind, slot;
+	uint32_t type, kind, slot, lru;
 };
 
 static const struct kind kinds[] = {
-	{ BPF_MAP_TYPE_ARRAY, GT_KIND_ARRAY, GT_SLOT_ONE },
-	{ BPF_MAP_TYPE_PERCPU_ARRAY, GT_KIND_ARRAY, GT_SLOT_SM },
-	{ GPUTRACE_MAP_TYPE_THREAD_ARRAY, GT_KIND_ARRAY, GT_SLOT_THREAD },
-	{ GPUTRACE_MAP_TYPE_WARP_ARRAY, GT_KIND_ARRAY, GT_SLOT_WARP },
-	{ GPUTRACE_MAP_TYPE_BLOCK_ARRAY, GT_KIND_ARRAY, GT_SLOT_BLOCK },
-	{ GPUTRACE_MAP_TYPE_SM_ARRAY, GT_KIND_ARRAY, GT_SLOT_SM },
-	{ BPF_MAP_TYPE_HASH, GT_KIND_HASH, GT_SLOT_ONE },
-	{ BPF_MAP_TYPE_RINGBUF, GT_KIND_RING, GT_SLOT_ONE },
+	{ BPF_MAP_TYPE_ARRAY, GT_KIND_ARRAY, GT_SLOT_ONE, 0 },
+	{ BPF_MAP_TYPE_PERCPU_ARRAY, GT_KIND_ARRAY, GT_SLOT_SM, 0 },
+	{ GPUTRACE_MAP_TYPE_THREAD_ARRAY, GT_KIND_ARRAY, GT_SLOT_THREAD, 0 },
+	{ GPUTRACE_MAP_TYPE_WARP_ARRAY, GT_KIND_ARRAY, GT_SLOT_WARP, 0 },
+	{ GPUTRACE_MAP_TYPE_BLOCK_ARRAY, GT_KIND_ARRAY, GT_SLOT_BLOCK, 0 },
+	{ GPUTRACE_MAP_TYPE_SM_ARRAY, GT_KIND_ARRAY, GT_SLOT_SM, 0 },
+	{ BPF_MAP_TYPE_HASH, GT_KIND_HASH, GT_SLOT_ONE, 0 },
+	{ BPF_MAP_TYPE_LRU_HASH, GT_KIND_HASH, GT_SLOT_ONE, 1 },
+	{ BPF_MAP_TYPE_RINGBUF, GT_KIND_RING, GT_SLOT_ONE, 0 },
 };
 
 struct alias {
@@ -94,6 +95,7 @@ int gt_map_type_layout(const struct gt_map_desc *desc, uint32_t slots,
 		if (kinds[i].type == desc->type) {
 			shape.kind = kinds[i].kind;
 			shape.slot = kinds[i].slot;
+			shape.lru = kinds[i].lru;
 		}
 	}
 	return gt_map_layout(&shape, ret_layout);

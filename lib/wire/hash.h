@@ -3,20 +3,39 @@
  * Hash tables: one algorithm, compiled for the GPU, for host images and for the
  * library.  Lock-free; any number of threads may use a table at once.
  *
- * Each bucket is a list of nodes in the order of (hash, key), so that a key has
- * one place.  A link word holds the next node's number (from 1; 0 ends the
+ * Lists.  Each bucket is a list of nodes in the order of (hash, key), so that a
+ * key has one place.  A link word holds the next node's number (from 1; 0 ends the
  * list), a mark that says that the node holding the word has been deleted, and a
  * tag that every change increments, so that a compare-and-swap on a word read
  * earlier fails if anything happened in between (M. Michael, "High performance
- * dynamic lock-free hash tables and list-based sets", 2002).
+ * dynamic lock-free hash tables and list-based sets", 2002).  An element comes by
+ * the swap of the link that leads to it and goes by the mark in its own.
  *
  * Nodes come from a pool.  `ref` counts who needs the node: the list, and
  * threads that are about to write its value; at 0 the node is free.  Its upper
  * half counts lives, so that a thread can tell whether the node it pinned is
  * still the one it found.
  *
+ * Counts.  The header counts places taken and elements.  A place is taken before
+ * an element comes and given back after it has gone; an element is counted after
+ * it has come and uncounted before it goes.  So at any moment
+ *	elements counted <= elements there are <= places taken,
+ * and "full" is said only when the first has reached max_entries while the key was
+ * away.  In between, what is missing is another thread's next step.
+ *
+ * Tries.  Each operation is tried, and a try that could not change anything leaves
+ * nothing behind and is made again: another thread has got ahead meanwhile.
+ * Nothing waits within a try.  Threads of a warp begin a try together, or one that
+ * is to take the next step could stand still at the end of the loop until those
+ * that wait for it have used up all their tries.
+ *
  * An update writes in place.  Of several at once one writes; the others count
- * as having come just before, and were overwritten.
+ * as having come just before, and were overwritten.  One whose element is deleted
+ * before it can write counts as having come just before that.
+ *
+ * Least-recently-used tables make room when they are full: of the nodes behind a
+ * place in the pool that changes, one that has not been looked up since it was
+ * last passed over is deleted.
  *
  * The memory may be scribbled on by others: numbers are masked and walks are
  * bounded, so nothing outside the map is touched and everything ends.
@@ -31,7 +50,9 @@
  *   gt_hash_or(t, p, v)                fetch and or, acquire and release
  *   gt_hash_fence(t)                   acquire and release
  *   gt_hash_copy(t, to, from, n)       copy bytes into a node's value, 8 at a time where possible
- *   GT_HASH_UNROLL                     in front of loops over a key's words, may be empty
+ *   gt_hash_group()                    this thread's company: those who call gt_hash_any() together
+ *   gt_hash_any(group, condition)      true for one of them?
+ *   gt_hash_pause(tries)               before a try is made again
  * with pointers of type GT_HASH_MEM uint64_t *.
  */
 #ifndef GT_WIRE_HASH_H
@@ -46,19 +67,22 @@
 #define GT_HASH_WRITER (1ull << 31)
 #define GT_HASH_ELEMENT (1ull << 32)	/* one, in the header's counts */
 #define GT_HASH_PLACE 1ull
-#define GT_HASH_WALK 65536u		/* steps before giving up: memory was scribbled on */
-#define GT_HASH_TRIES 4096u		/* a kernel must not stand still for a table that all its threads want */
+#define GT_HASH_WALK 4096u		/* steps of one try */
+#define GT_HASH_TRIES 2048u		/* a kernel must not stand still for a table that all its threads want */
+#define GT_HASH_PROBES 64u		/* nodes of the pool that one try looks at for a free one */
+#define GT_HASH_SWEEP 256u		/* and for one to evict */
+#define GT_HASH_AGAIN 1			/* of a try: it changed nothing */
 
 /* The kernel's flags of bpf_map_update_elem. */
 #define GT_HASH_NOEXIST 1u
 #define GT_HASH_EXIST 2u
 
-/* Sizes in one place: constants after inlining in compiled programs. */
 struct gt_hash_table {
 	GT_HASH_MEM unsigned char *memory;
 	uint32_t key_bytes, value_size, node_bytes;
 	uint32_t buckets, nodes, max_entries;
 	uint64_t nodes_offset;
+	int lru;			/* least-recently-used: makes room when it is full */
 	int host_memory;		/* the CPU may look on: wider scope on the GPU */
 };
 
@@ -100,7 +124,6 @@ GT_HASH_FN uint64_t gt_hash_of(const struct gt_hash_table *t, const uint64_t *ke
 	uint64_t hash = 0x9e3779b97f4a7c15ull;
 	uint32_t i;
 
-	GT_HASH_UNROLL
 	for (i = 0; i < t->key_bytes / 8; i++) {
 		hash = (hash ^ key[i]) * 0xff51afd7ed558ccdull;
 		hash ^= hash >> 32;
@@ -119,7 +142,6 @@ GT_HASH_FN int gt_hash_compare(const struct gt_hash_table *t, const uint64_t *ke
 
 	if (hash != word)
 		return hash < word ? -1 : 1;
-	GT_HASH_UNROLL
 	for (i = 0; i < t->key_bytes / 8; i++) {
 		word = gt_hash_load_plain(t, &other[i]);
 		if (key[i] != word)
@@ -156,15 +178,15 @@ GT_HASH_FN int gt_hash_find(const struct gt_hash_table *t, const uint64_t *key, 
 		if (!place->node)
 			return 0;
 		node = gt_hash_node(t, place->node);
-		next = gt_hash_load(t, &node->next);
-		ref = gt_hash_load(t, &node->ref);
+		next = gt_hash_load_plain(t, &node->next);
+		ref = gt_hash_load_plain(t, &node->ref);
 		order = gt_hash_compare(t, key, hash, node);
 		/*
 		 * What was read holds only if the node was in the list all the
 		 * while: then the word that leads to it has not changed.
 		 */
 		gt_hash_fence(t);
-		if (gt_hash_load(t, link) != word) {
+		if (gt_hash_load_plain(t, link) != word) {
 			link = head;
 			word = gt_hash_load(t, link);
 			continue;
@@ -193,21 +215,22 @@ GT_HASH_FN int gt_hash_find(const struct gt_hash_table *t, const uint64_t *key, 
 	return -EBUSY;
 }
 
-/* A free node, taken; 0 when there is none at the moment. */
-GT_HASH_FN uint32_t gt_hash_take(const struct gt_hash_table *t, uint64_t hash)
+/* A free node, taken; 0 when none was met. */
+GT_HASH_FN uint32_t gt_hash_take(const struct gt_hash_table *t, uint64_t start)
 {
 	GT_HASH_MEM struct gt_hash_node *node;
 	uint64_t ref;
 	uint32_t i, number;
 
-	for (i = 0; i < t->nodes; i++) {
-		number = (uint32_t)((hash + i) & (t->nodes - 1)) + 1;
+	for (i = 0; i < GT_HASH_PROBES; i++) {
+		number = (uint32_t)((start + i) & (t->nodes - 1)) + 1;
 		node = gt_hash_node(t, number);
-		ref = gt_hash_load(t, &node->ref);
-		if (ref & GT_HASH_INDEX)
+		ref = gt_hash_load_plain(t, &node->ref);
+		if ((ref & GT_HASH_INDEX) || gt_hash_cas(t, &node->ref, ref, ref + GT_HASH_LIFE + 1) != ref)
 			continue;
-		if (gt_hash_cas(t, &node->ref, ref, ref + GT_HASH_LIFE + 1) == ref)
-			return number;
+		/* Who reads what is written from here on finds the link changed that led him here. */
+		gt_hash_fence(t);
+		return number;
 	}
 	return 0;
 }
@@ -219,150 +242,204 @@ GT_HASH_FN void gt_hash_fill(const struct gt_hash_table *t, GT_HASH_MEM struct g
 	uint32_t i;
 
 	gt_hash_store(t, &node->hash, hash);
-	GT_HASH_UNROLL
+	gt_hash_store(t, &node->used, 0);
 	for (i = 0; i < t->key_bytes / 8; i++)
 		gt_hash_store(t, &to[i], key[i]);
 	gt_hash_copy(t, gt_hash_value(t, node), value, t->value_size);
 }
 
-/* Write the value of a node found; 0 when it is no longer that node. */
-GT_HASH_FN int gt_hash_write(const struct gt_hash_table *t, const struct gt_hash_place *place,
-			     const void *value)
+/* Write the value of a node found, unless it has been deleted since or another thread is writing. */
+GT_HASH_FN void gt_hash_write(const struct gt_hash_table *t, const struct gt_hash_place *place,
+			      const void *value)
 {
 	GT_HASH_MEM struct gt_hash_node *node = gt_hash_node(t, place->node);
 	uint64_t old = gt_hash_add(t, &node->ref, 1);
 
-	if ((uint32_t)(old >> 32) != place->life) {
-		gt_hash_drop(t, node);
-		return 0;
+	if ((uint32_t)(old >> 32) == place->life &&
+	    !(gt_hash_or(t, &node->ref, GT_HASH_WRITER) & GT_HASH_WRITER)) {
+		gt_hash_copy(t, gt_hash_value(t, node), value, t->value_size);
+		gt_hash_add(t, &node->ref, -GT_HASH_WRITER - 1);
+		return;
 	}
-	if (gt_hash_or(t, &node->ref, GT_HASH_WRITER) & GT_HASH_WRITER) {
-		gt_hash_drop(t, node);
-		return 1;
-	}
-	gt_hash_copy(t, gt_hash_value(t, node), value, t->value_size);
-	gt_hash_add(t, &node->ref, -GT_HASH_WRITER - 1);
-	return 1;
+	gt_hash_drop(t, node);
 }
 
-/*
- * Reserve room for one more element: 1; 0 when only elements on their way in
- * fill the table, so it is worth trying again; -E2BIG when it is full.
- */
+GT_HASH_FN void gt_hash_count(const struct gt_hash_table *t, uint64_t change)
+{
+	gt_hash_add(t, &((GT_HASH_MEM struct gt_hash_header *)t->memory)->counts, change);
+}
+
+/* Take a place: 0, -E2BIG: the table is full, or GT_HASH_AGAIN. */
 GT_HASH_FN int gt_hash_reserve(const struct gt_hash_table *t)
 {
 	GT_HASH_MEM uint64_t *counts = &((GT_HASH_MEM struct gt_hash_header *)t->memory)->counts;
-	uint64_t old = gt_hash_add(t, counts, GT_HASH_PLACE);
+	uint64_t old = gt_hash_load(t, counts);
 
-	if ((uint32_t)old < t->max_entries)
-		return 1;
-	gt_hash_add(t, counts, -GT_HASH_PLACE);
-	return (int32_t)(old >> 32) >= (int32_t)t->max_entries ? -E2BIG : 0;
+	if ((uint32_t)old < t->max_entries) {
+		old = gt_hash_add(t, counts, GT_HASH_PLACE);
+		if ((uint32_t)old < t->max_entries)
+			return 0;
+		gt_hash_count(t, -GT_HASH_PLACE);
+	}
+	return (int32_t)(old >> 32) >= (int32_t)t->max_entries ? -E2BIG : GT_HASH_AGAIN;
+}
+
+GT_HASH_FN void gt_hash_use(const struct gt_hash_table *t, uint32_t number)
+{
+	GT_HASH_MEM struct gt_hash_node *node = gt_hash_node(t, number);
+
+	if (t->lru && !gt_hash_load_plain(t, &node->used))
+		gt_hash_store(t, &node->used, 1);
+}
+
+/* Of one try: 0, -ENOENT or GT_HASH_AGAIN. */
+GT_HASH_FN int gt_hash_try_delete(const struct gt_hash_table *t, const uint64_t *key, uint64_t hash)
+{
+	GT_HASH_MEM struct gt_hash_node *node;
+	struct gt_hash_place place;
+	uint64_t want;
+	int r = gt_hash_find(t, key, hash, &place);
+
+	if (r <= 0)
+		return r < 0 ? GT_HASH_AGAIN : -ENOENT;
+	node = gt_hash_node(t, place.node);
+	gt_hash_count(t, -GT_HASH_ELEMENT);
+	want = (place.next_word + GT_HASH_TAG) | GT_HASH_MARK;
+	if (gt_hash_cas(t, &node->next, place.next_word, want) != place.next_word) {
+		gt_hash_count(t, GT_HASH_ELEMENT);
+		return GT_HASH_AGAIN;
+	}
+	want = ((place.link_word + GT_HASH_TAG) & ~GT_HASH_INDEX) | (place.next_word & GT_HASH_INDEX);
+	if (gt_hash_cas(t, place.link, place.link_word, want) == place.link_word)
+		gt_hash_drop(t, node);
+	else
+		gt_hash_find(t, key, hash, &place);	/* takes it out, if nobody has */
+	gt_hash_count(t, -GT_HASH_PLACE);
+	return 0;
+}
+
+/*
+ * Delete an element that has not been used lately, if one is met.  In the second
+ * round those count that the first has passed over.
+ */
+GT_HASH_FN void gt_hash_evict(const struct gt_hash_table *t, uint64_t start)
+{
+	GT_HASH_MEM struct gt_hash_node *node;
+	uint64_t key[GT_MAP_MAX_KEY / 8];
+	uint32_t i, k;
+
+	for (i = 0; i < 2 * GT_HASH_SWEEP; i++) {
+		node = gt_hash_node(t, (uint32_t)((start + i % GT_HASH_SWEEP) & (t->nodes - 1)) + 1);
+		if (!(gt_hash_load(t, &node->ref) & GT_HASH_INDEX))
+			continue;
+		if (gt_hash_load_plain(t, &node->used)) {
+			gt_hash_store(t, &node->used, 0);
+			continue;
+		}
+		for (k = 0; k < t->key_bytes / 8; k++)
+			key[k] = gt_hash_load_plain(t, &gt_hash_key(node)[k]);
+		if (gt_hash_try_delete(t, key, gt_hash_of(t, key)) == 0)
+			return;
+	}
+}
+
+/* The key is not at its place: 0, -E2BIG or GT_HASH_AGAIN. */
+GT_HASH_FN int gt_hash_insert(const struct gt_hash_table *t, const struct gt_hash_place *place,
+			      const uint64_t *key, uint64_t hash, const void *value, uint64_t start)
+{
+	GT_HASH_MEM struct gt_hash_node *node;
+	uint64_t word;
+	uint32_t number;
+	int r = gt_hash_reserve(t);
+
+	if (r == -E2BIG && t->lru) {
+		gt_hash_evict(t, start);
+		return GT_HASH_AGAIN;
+	}
+	/* Was the key still away when the table was full? */
+	if (r == -E2BIG)
+		return gt_hash_load(t, place->link) == place->link_word ? -E2BIG : GT_HASH_AGAIN;
+	if (r)
+		return r;
+	number = gt_hash_take(t, start);
+	if (!number) {
+		gt_hash_count(t, -GT_HASH_PLACE);
+		return GT_HASH_AGAIN;
+	}
+	node = gt_hash_node(t, number);
+	gt_hash_fill(t, node, key, hash, value);
+	word = gt_hash_load_plain(t, &node->next) + GT_HASH_TAG;
+	gt_hash_store(t, &node->next, (word & ~(GT_HASH_INDEX | GT_HASH_MARK)) | place->node);
+	word = (place->link_word + GT_HASH_TAG) & ~GT_HASH_INDEX;
+	if (gt_hash_cas(t, place->link, place->link_word, word | number) == place->link_word) {
+		gt_hash_count(t, GT_HASH_ELEMENT);
+		return 0;
+	}
+	gt_hash_drop(t, node);
+	gt_hash_count(t, -GT_HASH_PLACE);
+	return GT_HASH_AGAIN;
+}
+
+GT_HASH_FN int gt_hash_try_update(const struct gt_hash_table *t, const uint64_t *key, uint64_t hash,
+				  const void *value, uint64_t flags, uint64_t start)
+{
+	struct gt_hash_place place;
+	int r = gt_hash_find(t, key, hash, &place);
+
+	if (r < 0)
+		return GT_HASH_AGAIN;
+	if (!r)
+		return flags == GT_HASH_EXIST ? -ENOENT : gt_hash_insert(t, &place, key, hash, value, start);
+	if (flags == GT_HASH_NOEXIST)
+		return -EEXIST;
+	gt_hash_write(t, &place, value);
+	gt_hash_use(t, place.node);
+	return 0;
 }
 
 /* key: key_bytes, padded with zeros.  0, -EEXIST, -ENOENT, -E2BIG as in the kernel; -EBUSY gave up. */
 GT_HASH_FN int gt_hash_update(const struct gt_hash_table *t, const uint64_t *key, const void *value,
 			      uint64_t flags)
 {
-	GT_HASH_MEM uint64_t *counts = &((GT_HASH_MEM struct gt_hash_header *)t->memory)->counts;
-	GT_HASH_MEM struct gt_hash_node *node;
-	struct gt_hash_place place;
-	uint64_t hash = gt_hash_of(t, key);
-	uint64_t tag;
-	uint32_t tries, number = 0;
-	int reserved = 0, result = -EBUSY, r;
+	uint64_t hash = gt_hash_of(t, key), start = hash >> 32;
+	uint32_t group = gt_hash_group(), tries;
+	int r = flags > GT_HASH_EXIST ? -EINVAL : GT_HASH_AGAIN;
 
-	if (flags > GT_HASH_EXIST)
-		return -EINVAL;
-	for (tries = 0; tries < GT_HASH_TRIES; tries++) {
-		r = gt_hash_find(t, key, hash, &place);
-		if (r < 0)
-			break;
-		if (r) {
-			if (flags == GT_HASH_NOEXIST) {
-				result = -EEXIST;
-				break;
-			}
-			if (!gt_hash_write(t, &place, value))
-				continue;
-			result = 0;
-			break;
-		}
-		if (flags == GT_HASH_EXIST) {
-			result = -ENOENT;
-			break;
-		}
-		if (!reserved) {
-			reserved = gt_hash_reserve(t);
-			if (reserved < 0) {
-				result = reserved;
-				reserved = 0;
-				break;
-			}
-			if (!reserved)
-				continue;
-		}
-		if (!number) {
-			number = gt_hash_take(t, hash);
-			if (!number)
-				continue;
-			gt_hash_fill(t, gt_hash_node(t, number), key, hash, value);
-		}
-		node = gt_hash_node(t, number);
-		tag = gt_hash_load_plain(t, &node->next) + GT_HASH_TAG;
-		gt_hash_store(t, &node->next, (tag & ~(GT_HASH_INDEX | GT_HASH_MARK)) | place.node);
-		tag = (place.link_word + GT_HASH_TAG) & ~GT_HASH_INDEX;
-		if (gt_hash_cas(t, place.link, place.link_word, tag | number) != place.link_word)
-			continue;
-		gt_hash_add(t, counts, GT_HASH_ELEMENT);
-		return 0;
+	for (tries = 0; tries < GT_HASH_TRIES && gt_hash_any(group, r == GT_HASH_AGAIN); tries++) {
+		if (tries)
+			gt_hash_pause(tries);
+		if (r == GT_HASH_AGAIN)
+			r = gt_hash_try_update(t, key, hash, value, flags, start + tries * GT_HASH_PROBES);
 	}
-	if (number)
-		gt_hash_drop(t, gt_hash_node(t, number));
-	if (reserved)
-		gt_hash_add(t, counts, -GT_HASH_PLACE);
-	return result;
+	return r == GT_HASH_AGAIN ? -EBUSY : r;
 }
 
 /* 0, or -ENOENT as in the kernel; -EBUSY gave up. */
 GT_HASH_FN int gt_hash_delete(const struct gt_hash_table *t, const uint64_t *key)
 {
-	GT_HASH_MEM uint64_t *counts = &((GT_HASH_MEM struct gt_hash_header *)t->memory)->counts;
-	GT_HASH_MEM struct gt_hash_node *node;
-	struct gt_hash_place place;
 	uint64_t hash = gt_hash_of(t, key);
-	uint64_t want;
-	uint32_t tries;
-	int deleted = 0, r;
+	uint32_t group = gt_hash_group(), tries;
+	int r = GT_HASH_AGAIN;
 
-	for (tries = 0; tries < GT_HASH_TRIES; tries++) {
-		r = gt_hash_find(t, key, hash, &place);
-		if (deleted)
-			return 0;	/* this search has taken it out of the list */
-		if (r <= 0)
-			return r < 0 ? r : -ENOENT;
-		node = gt_hash_node(t, place.node);
-		want = (place.next_word + GT_HASH_TAG) | GT_HASH_MARK;
-		if (gt_hash_cas(t, &node->next, place.next_word, want) != place.next_word)
-			continue;
-		deleted = 1;
-		gt_hash_add(t, counts, -GT_HASH_ELEMENT - GT_HASH_PLACE);
-		want = ((place.link_word + GT_HASH_TAG) & ~GT_HASH_INDEX) | (place.next_word & GT_HASH_INDEX);
-		if (gt_hash_cas(t, place.link, place.link_word, want) == place.link_word) {
-			gt_hash_drop(t, node);
-			return 0;
-		}
-	}
-	return deleted ? 0 : -EBUSY;
+	for (tries = 0; tries < GT_HASH_TRIES && gt_hash_any(group, r == GT_HASH_AGAIN); tries++)
+		if (r == GT_HASH_AGAIN)
+			r = gt_hash_try_delete(t, key, hash);
+	return r == GT_HASH_AGAIN ? -EBUSY : r;
 }
 
 /* The value's address, or NULL. */
 GT_HASH_FN GT_HASH_MEM unsigned char *gt_hash_lookup(const struct gt_hash_table *t, const uint64_t *key)
 {
+	uint64_t hash = gt_hash_of(t, key);
 	struct gt_hash_place place;
+	uint32_t tries;
+	int r = -EBUSY;
 
-	if (gt_hash_find(t, key, gt_hash_of(t, key), &place) <= 0)
+	for (tries = 0; tries < GT_HASH_TRIES && r < 0; tries++)
+		r = gt_hash_find(t, key, hash, &place);
+	if (r <= 0)
 		return 0;
+	gt_hash_use(t, place.node);
 	return gt_hash_value(t, gt_hash_node(t, place.node));
 }
 

@@ -44,6 +44,7 @@ struct gt_map_shape {
 	uint32_t slot;		/* enum gt_map_slot, arrays only */
 	uint32_t key_size, value_size, max_entries;
 	uint32_t slots;		/* asked for by the author, 0: default */
+	uint32_t lru;		/* hash tables: full ones drop what was least recently used */
 };
 
 struct gt_map_layout {
@@ -53,6 +54,7 @@ struct gt_map_layout {
 	uint64_t stride;	/* bytes from one value to the next */
 	uint64_t bytes;		/* of the whole map, a multiple of GT_MAP_ALIGN */
 	/* Hash tables */
+	uint32_t lru;
 	uint32_t key_bytes;	/* of a stored key: padded with zeros to 8 */
 	uint32_t node_bytes;
 	uint32_t buckets, nodes;	/* powers of two */
@@ -70,6 +72,7 @@ struct gt_hash_node {
 	uint64_t next;
 	uint64_t ref;
 	uint64_t hash;
+	uint64_t used;		/* since it was last passed over; least-recently-used tables */
 };
 
 static inline uint64_t gt_round_up(uint64_t value, uint64_t multiple)
@@ -177,6 +180,7 @@ static inline int gt_map_layout(const struct gt_map_shape *shape, struct gt_map_
 		.key_size = shape->key_size,
 		.value_size = shape->value_size,
 		.max_entries = shape->max_entries,
+		.lru = shape->lru,
 		.slots = 1,
 	};
 	int r;

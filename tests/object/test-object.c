@@ -443,6 +443,33 @@ START_TEST(table_elements)
 }
 END_TEST
 
+/* A full one drops elements, but not the one that is looked up all the time. */
+START_TEST(least_recently_used)
+{
+	struct gputrace_object *object;
+	struct gputrace_map *map;
+	uint32_t key, first = 0, count = 0, *previous = NULL;
+	uint64_t value;
+
+	ck_assert_int_eq(gputrace_object_new(NULL, "made", &object), 0);
+	map = add_map(object, "m", BPF_MAP_TYPE_LRU_HASH, 4, 8, 10, 0);
+	for (uint32_t i = 0; i < 200; i++) {
+		value = 1000 + i;
+		ck_assert_int_eq(gputrace_map_update(map, -1, &i, 4, &value, 8, BPF_NOEXIST), 0);
+		value = 1000;
+		ck_assert_int_eq(gputrace_map_update(map, -1, &first, 4, &value, 8, BPF_EXIST), 0);
+	}
+	while (gputrace_map_next_key(map, -1, previous, &key, 4) == 0) {
+		ck_assert_int_eq(gputrace_map_lookup(map, -1, &key, 4, &value, 8), 0);
+		ck_assert_uint_eq(value, 1000 + key);
+		previous = &key;
+		count++;
+	}
+	ck_assert_uint_eq(count, 10);
+	gputrace_object_unref(object);
+}
+END_TEST
+
 START_TEST(aggregates)
 {
 	uint32_t values[4] = { 10, 11, 12, 13 }, key = 1, keys[4], got[8], count = 9;
@@ -612,6 +639,7 @@ int main(void)
 	tcase_add_test(tcase, array_elements);
 	tcase_add_test(tcase, slots);
 	tcase_add_test(tcase, table_elements);
+	tcase_add_test(tcase, least_recently_used);
 	tcase_add_test(tcase, aggregates);
 	tcase_add_test(tcase, hostile_table);
 	tcase_add_test(tcase, circular_table);

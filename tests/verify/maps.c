@@ -8,6 +8,8 @@ const struct gt_map_desc *const test_maps[MAPS] = {
 		.key_size = 4, .value_size = 16, .max_entries = 8 },
 	[MAP_HASH] = &(const struct gt_map_desc){ .name = "table", .type = BPF_MAP_TYPE_HASH,
 		.key_size = 8, .value_size = 64, .max_entries = 16 },
+	[MAP_LRU] = &(const struct gt_map_desc){ .name = "recent", .type = BPF_MAP_TYPE_LRU_HASH,
+		.key_size = 8, .value_size = 8, .max_entries = 16 },
 	[MAP_RING] = &(const struct gt_map_desc){ .name = "events", .type = BPF_MAP_TYPE_RINGBUF,
 		.max_entries = 65536 },
 	[MAP_DATA] = &(const struct gt_map_desc){ .name = ".data", .type = BPF_MAP_TYPE_ARRAY,

@@ -82,6 +82,7 @@
 enum {
 	MAP_ARRAY,	/* key 4, value 16, 8 elements */
 	MAP_HASH,	/* key 8, value 64 */
+	MAP_LRU,	/* key 8, value 8 */
 	MAP_RING,
 	MAP_DATA,	/* .data of 32 bytes */
 	MAP_RODATA,	/* .rodata of 16 bytes, read-only */

@@ -100,6 +100,8 @@ const struct accepted accepted[] = {
 	{ "insert into a table", PROG(ST(DW, R10, -8, 0), ST(DW, R10, -16, 0), ST(DW, R10, -24, 0), ST(DW, R10, -32, 0), ST(DW, R10, -40, 0), ST(DW, R10, -48, 0), ST(DW, R10, -56, 0), ST(DW, R10, -64, 0), ST(DW, R10, -72, 7),
 		LD_MAP(R1, MAP_HASH), MOVR(R2, R10), ADD(R2, -72), MOVR(R3, R10), ADD(R3, -64), MOV(R4, 0), CALL(UPDATE), RETURN_0), 18 },
 	{ "delete from a table", PROG(ST(DW, R10, -8, 0), LD_MAP(R1, MAP_HASH), MOVR(R2, R10), ADD(R2, -8), CALL(DELETE), RETURN_0), 7 },
+	{ "count in a table that drops the least recently used", PROG(ST(DW, R10, -8, 5), LD_MAP(R1, MAP_LRU), MOVR(R2, R10), ADD(R2, -8), MOVR(R3, R10),
+		ADD(R3, -8), MOV(R4, 1), CALL(UPDATE), LD_MAP(R1, MAP_LRU), MOVR(R2, R10), ADD(R2, -8), CALL(LOOKUP), NULL_EXIT, LDX(DW, R0, R0, 0), EXIT), 15 },
 	{ "value of one map as another's key", PROG(LD_MAP(R1, MAP_HASH), LD_VALUE(R2, MAP_DATA, 8), CALL(LOOKUP), NULL_EXIT, LDX(DW, R0, R0, 56), EXIT), 6 },
 	{ "two lookups", PROG(LOOKUP_ZERO(MAP_ARRAY), NULL_EXIT, MOVR(R6, R0), LOOKUP_ZERO(MAP_BIG), NULL_EXIT, LDX(DW, R1, R6, 0), STX(DW, R0, 0, R1), RETURN_0), 18 - 1 },
 	{ "either map", PROG(LOOKUP_ZERO(MAP_ARRAY), NULL_EXIT, LDX(W, R2, R0, 0), JIF(BPF_JEQ, R2, 0, 2), LD_VALUE(R0, MAP_DATA, 0), LDX(DW, R0, R0, 8), EXIT), 11 },

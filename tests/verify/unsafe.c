@@ -150,6 +150,7 @@ const struct refused refused[] = {
 	{ "update .rodata", PROG(ST(W, R10, -4, 0), ST(DW, R10, -16, 0), ST(DW, R10, -24, 0), LD_MAP(R1, MAP_RODATA), MOVR(R2, R10), ADD(R2, -4),
 		MOVR(R3, R10), ADD(R3, -24), MOV(R4, 0), CALL(UPDATE), MOV(R0, 0), EXIT), 10, "map .rodata is read-only" },
 	{ "past .data", PROG(LD_VALUE(R1, MAP_DATA, 32), MOV(R0, 0), EXIT), 0, "offset 32 is outside map .data of 32 bytes" },
+	{ "value of a table that drops elements unchecked", PROG(ST(DW, R10, -8, 5), LD_MAP(R1, MAP_LRU), MOVR(R2, R10), ADD(R2, -8), CALL(LOOKUP), LDX(DW, R0, R0, 0), EXIT), 6, "r0 may be NULL" },
 	{ "fixed address in a table", PROG(LD_VALUE(R1, MAP_HASH, 0), MOV(R0, 0), EXIT), 0, "map table has no fixed value" },
 	{ "fixed address in an array of many", PROG(LD_VALUE(R1, MAP_ARRAY, 0), MOV(R0, 0), EXIT), 0, "map counts has no fixed value" },
 	{ "key not set", PROG(LD_MAP(R1, MAP_ARRAY), MOVR(R2, R10), ADD(R2, -4), CALL(LOOKUP), MOV(R0, 0), EXIT), 4, "stack byte r10-4 is read before" },

@@ -134,4 +134,17 @@ static INLINE int all_agree(u32 mask, int agree)
 	return __nvvm_vote_all_sync(mask, agree);
 }
 
+static INLINE int any_of(u32 mask, int condition)
+{
+	return __nvvm_vote_any_sync(mask, condition);
+}
+
+/* Up to 33 us, the longer the more tries there have been. */
+static INLINE void pause_try(u32 tries)
+{
+	u32 ns = 32u << (tries < 10 ? tries : 10);
+
+	asm volatile("nanosleep.u32 %0;" ::"r"(ns) : "memory");
+}
+
 #endif

@@ -65,8 +65,26 @@ static INLINE void count_gpu(u64 *p, u64 v)
 	__atomic_fetch_add(p, v, __ATOMIC_RELAXED);
 }
 
-/* The library gives the address of this one. */
+static INLINE u32 active_mask(void)
+{
+	return 1;
+}
+
+static INLINE int any_of(u32 mask, int condition)
+{
+	(void)mask;
+	return condition;
+}
+
+/* The library gives the addresses of these. */
 extern u64 __gt_host_time(void);
+extern void __gt_host_yield(void);
+
+static INLINE void pause_try(u32 tries)
+{
+	(void)tries;
+	__gt_host_yield();
+}
 
 static INLINE u64 global_timer(void)
 {

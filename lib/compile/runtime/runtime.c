@@ -3,24 +3,13 @@
 #include <stdint.h>
 
 #include "lib/compile/runtime/errno.h"
+#include "lib/compile/runtime/machine.h"
 #include "lib/compile/runtime/runtime.h"
 #include "lib/wire/map.h"
 #include "lib/wire/wire.h"
 
-typedef uint8_t u8;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int64_t s64;
-
-#define INLINE inline __attribute__((always_inline))
 #define EXPORT __attribute__((always_inline))	/* found by its name */
 #define UNROLL _Pragma("clang loop unroll(full)")
-
-#ifdef __NVPTX__
-#include "lib/compile/runtime/machine-gpu.h"
-#else
-#include "lib/compile/runtime/machine-host.h"
-#endif
 
 /* Copies of a known length up to this are written out. */
 #define UNROLLED_BYTES 256
@@ -444,73 +433,7 @@ __attribute__((noinline)) s64 gt_rt_printk(u64 ctl, u64 tail, u64 data, u64 ring
 				 (u32)sizeof(buffer.record) + fmt_size, GT_COMPANY_ANY);
 }
 
-/* ---- hash tables ---- */
-
-#define GT_HASH_FN static INLINE
-#define GT_HASH_UNROLL UNROLL
-#define gt_hash_load(t, p) ((t)->host_memory ? load_acquire_sys(p) : load_acquire_gpu(p))
-#define gt_hash_load_plain(t, p) ((t)->host_memory ? load_relaxed_sys(p) : load_relaxed_gpu(p))
-#define gt_hash_store(t, p, v) ((t)->host_memory ? store_relaxed_sys(p, v) : store_relaxed_gpu(p, v))
-#define gt_hash_cas(t, p, e, v) ((t)->host_memory ? cas_sys(p, e, v) : cas_gpu(p, e, v))
-#define gt_hash_add(t, p, v) ((t)->host_memory ? add_sys(p, v) : add_gpu(p, v))
-#define gt_hash_or(t, p, v) ((t)->host_memory ? or_sys(p, v) : or_gpu(p, v))
-#define gt_hash_fence(t) ((t)->host_memory ? fence_sys() : fence_gpu())
-#define gt_hash_copy(t, to, from, n) copy_words(to, from, n)
-
-/* Values are stored padded to 8 bytes, and the compiler pads them before they get here. */
-static INLINE void copy_words(GLOBAL u8 *to, const void *from, u32 bytes)
-{
-	const u64 *words = from;
-	u32 i;
-
-	if (bytes <= UNROLLED_BYTES) {
-		UNROLL
-		for (i = 0; i < (bytes + 7) / 8; i++)
-			((GLOBAL u64 *)to)[i] = words[i];
-		return;
-	}
-	for (i = 0; i < (bytes + 7) / 8; i++)
-		((GLOBAL u64 *)to)[i] = words[i];
-}
-
-#include "lib/wire/hash.h"
-
-/* The numbers of a table's layout, in the order of gt_rt_hash_*()'s parameters. */
-#define TABLE_PARAMS u64 memory, u32 key_bytes, u32 value_size, u32 buckets, u32 nodes, u32 max_entries, u32 host_memory
-#define TABLE table_at(memory, key_bytes, value_size, buckets, nodes, max_entries, host_memory)
-
-static INLINE struct gt_hash_table table_at(TABLE_PARAMS)
-{
-	return (struct gt_hash_table){
-		.memory = (GLOBAL u8 *)memory,
-		.key_bytes = key_bytes,
-		.value_size = value_size,
-		.node_bytes = (u32)sizeof(struct gt_hash_node) + key_bytes + ((value_size + 7) & ~7u),
-		.buckets = buckets,
-		.nodes = nodes,
-		.max_entries = max_entries,
-		.nodes_offset = sizeof(struct gt_hash_header) + 8ull * buckets,
-		.host_memory = (int)host_memory,
-	};
-}
-
-EXPORT u64 gt_rt_hash_lookup(TABLE_PARAMS, const u64 *key)
-{
-	struct gt_hash_table t = TABLE;
-
-	return (u64)gt_hash_lookup(&t, key);
-}
-
-EXPORT s64 gt_rt_hash_update(TABLE_PARAMS, const u64 *key, const u64 *value, u64 flags)
-{
-	struct gt_hash_table t = TABLE;
-
-	return gt_hash_update(&t, key, value, flags);
-}
-
-EXPORT s64 gt_rt_hash_delete(TABLE_PARAMS, const u64 *key)
-{
-	struct gt_hash_table t = TABLE;
-
-	return gt_hash_delete(&t, key);
-}
+/* The GPU's are in table-gpu.c. */
+#ifndef __NVPTX__
+#include "lib/compile/runtime/table.h"
+#endif
