@@ -13,8 +13,8 @@ _Static_assert(sizeof(struct gt_launch_slot) == 4224 && GT_LAUNCH_SLOTS == 4096 
 	       sizeof(struct gt_slot_class) == 128, "slots");
 _Static_assert(offsetof(struct gt_launch_slot, start) == 0 && offsetof(struct gt_launch_slot, classes_done) == 8 &&
 	       offsetof(struct gt_launch_slot, class_) == 128, "a slot");
-_Static_assert(offsetof(struct gt_ring_ctl, credits) == 64 && offsetof(struct gt_ring_ctl, tail_seen) == 72 &&
-	       offsetof(struct gt_ring_ctl, lost) == 80, "a ring's control block");
+_Static_assert(offsetof(struct gt_ring_ctl, credits) == 128 && offsetof(struct gt_ring_ctl, tail_seen) == 136 &&
+	       offsetof(struct gt_ring_ctl, lost) == 144, "a ring's control block");
 _Static_assert(GT_LAUNCH_ID_MASK == 281474976710655ull && GT_REC_KERNEL == 3 &&
 	       sizeof(struct gt_rec_kernel) == 32 && sizeof(struct gt_record) == 16, "a kernel's record");
 _Static_assert(137438953475ull == (GT_REC_KERNEL | (uint64_t)sizeof(struct gt_rec_kernel) << 32), "its second word");

@@ -68,11 +68,11 @@ struct gt_launch_param {
  */
 struct gt_ring_ctl {		/* in the device arena (GPU rings) or shared memory (agent ring) */
 	uint64_t head;		/* bytes reserved */
-	uint64_t pad0[7];
+	uint64_t pad0[15];	/* two addresses in 128 bytes share what one takes of atomics */
 	int64_t credits;	/* bytes that may still be reserved; starts at the ring's size */
 	uint64_t tail_seen;
 	uint64_t lost;		/* records dropped for want of room */
-	uint64_t pad1[5];
+	uint64_t pad1[13];
 };
 
 /* The record in a ring: 16 bytes, then the payload, padded to 8 bytes. */
