@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/gpu/bpf-device.h"
 #include "tests/gpu/bpf-session.h"
@@ -15,6 +16,7 @@ struct storm {
 	unsigned threads;
 	uint64_t tally[TALLY_KINDS][FEW_KEYS];
 	uint64_t total[TALLY_KINDS];
+	double ms;			/* from launch to end */
 	const struct gt_map_layout *layout;
 	void *memory;			/* of the map, afterwards */
 };
@@ -38,13 +40,23 @@ static void read_tally(struct storm *storm)
 	free(memory);
 }
 
+static double now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
 static void run_storm(struct storm *storm, const char *program, const char *map_name)
 {
 	struct gputrace_map *map = session_map(&storm->session, map_name);
 
 	session_clear(&storm->session, session_map(&storm->session, "tally"));
+	storm->ms = now_ms();
 	session_launch(&storm->session, find_function(storm->module, program), storm->threads, 0, 0);
 	must(cuCtxSynchronize(), program);
+	storm->ms = now_ms() - storm->ms;
 	read_tally(storm);
 	free(storm->memory);
 	storm->memory = session_read(&storm->session, map);
@@ -82,8 +94,8 @@ static bool test_few_add(struct storm *storm)
 		right += !look_up(storm, &key, &value) && value.a == each && !value.b &&
 			 storm->tally[TALLY_INSERTED][key] == 1 && storm->tally[TALLY_EXISTED][key] == each - 1;
 	right = elements(storm) == FEW_KEYS ? right : 0;
-	end_part(right == FEW_KEYS, "%u threads, %u of %u keys inserted once and counted %u times; %llu refused, %llu missed, "
-		 "%llu wrong", storm->threads, right, FEW_KEYS, each, (unsigned long long)storm->total[TALLY_REFUSED],
+	end_part(right == FEW_KEYS, "%u threads in %.1f ms, %u of %u keys inserted once and counted %u times; %llu refused, %llu missed, "
+		 "%llu wrong", storm->threads, storm->ms, right, FEW_KEYS, each, (unsigned long long)storm->total[TALLY_REFUSED],
 		 (unsigned long long)storm->total[TALLY_MISSED], (unsigned long long)storm->total[TALLY_WRONG]);
 	return right == FEW_KEYS;
 }
@@ -108,8 +120,8 @@ static bool test_few_toss(struct storm *storm)
 	deleted = storm->total[TALLY_DELETED];
 	if (elements(storm) != before + inserted - deleted || storm->total[TALLY_REFUSED] || storm->total[TALLY_WRONG])
 		right = 0;
-	end_part(right == FEW_KEYS, "%u threads, %u of %u keys right; %llu before + %llu inserted - %llu deleted = %llu; "
-		 "%llu updated, %llu refused, %llu wrong", storm->threads, right, FEW_KEYS, (unsigned long long)before,
+	end_part(right == FEW_KEYS, "%u threads in %.1f ms, %u of %u keys right; %llu before + %llu inserted - %llu deleted = %llu; "
+		 "%llu updated, %llu refused, %llu wrong", storm->threads, storm->ms, right, FEW_KEYS, (unsigned long long)before,
 		 (unsigned long long)inserted, (unsigned long long)deleted, (unsigned long long)elements(storm),
 		 (unsigned long long)storm->total[TALLY_UPDATED], (unsigned long long)storm->total[TALLY_REFUSED],
 		 (unsigned long long)storm->total[TALLY_WRONG]);
@@ -141,8 +153,8 @@ static bool test_many(struct storm *storm)
 	passed = right == threads && left == threads / 4 * 3 && storm->total[TALLY_INSERTED] == threads &&
 		 storm->total[TALLY_UPDATED] == threads / 2 && storm->total[TALLY_DELETED] == threads / 4 &&
 		 !storm->total[TALLY_WRONG];
-	end_part(passed, "%u threads: %llu inserted, %llu updated, %llu deleted, %llu left; %u of %u keys right",
-		 storm->threads, (unsigned long long)storm->total[TALLY_INSERTED],
+	end_part(passed, "%u threads in %.1f ms: %llu inserted, %llu updated, %llu deleted, %llu left; %u of %u keys right",
+		 storm->threads, storm->ms, (unsigned long long)storm->total[TALLY_INSERTED],
 		 (unsigned long long)storm->total[TALLY_UPDATED], (unsigned long long)storm->total[TALLY_DELETED],
 		 (unsigned long long)left, right, storm->threads);
 	return passed;
@@ -180,7 +192,7 @@ static bool test_full(struct storm *storm)
 	whole = whole_elements(storm);
 	passed = inserted == FULL_ENTRIES && inserted + refused == storm->threads && left == FULL_ENTRIES &&
 		 whole == left;
-	end_part(passed, "%u threads: %llu inserted, %llu refused, %llu wrong; %llu there, %llu whole", storm->threads,
+	end_part(passed, "%u threads in %.1f ms: %llu inserted, %llu refused, %llu wrong; %llu there, %llu whole", storm->threads, storm->ms,
 		 (unsigned long long)inserted, (unsigned long long)refused,
 		 (unsigned long long)storm->total[TALLY_WRONG], (unsigned long long)left, (unsigned long long)whole);
 	return passed;
@@ -200,8 +212,8 @@ static bool test_churn(struct storm *storm)
 	whole = whole_elements(storm);
 	passed = left == before + inserted - deleted && left <= FULL_ENTRIES && whole == left &&
 		 answers == storm->threads && deleted + storm->total[TALLY_ABSENT] == storm->threads;
-	end_part(passed, "%u threads: %llu before + %llu inserted - %llu deleted = %llu, %llu whole; %llu refused, %llu wrong",
-		 storm->threads, (unsigned long long)before, (unsigned long long)inserted, (unsigned long long)deleted,
+	end_part(passed, "%u threads in %.1f ms: %llu before + %llu inserted - %llu deleted = %llu, %llu whole; %llu refused, %llu wrong",
+		 storm->threads, storm->ms, (unsigned long long)before, (unsigned long long)inserted, (unsigned long long)deleted,
 		 (unsigned long long)left, (unsigned long long)whole, (unsigned long long)storm->total[TALLY_REFUSED],
 		 (unsigned long long)storm->total[TALLY_WRONG]);
 	return passed;
