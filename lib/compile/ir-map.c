@@ -112,7 +112,7 @@ static LLVMValueRef array_update(struct gt_ir *ir, const struct gputrace_map *ma
 
 /* ---- hash tables ---- */
 
-#define TABLE_PARAMS 8			/* and what an operation takes besides the key */
+#define TABLE_PARAMS 7			/* and what an operation takes besides the key */
 #define TABLE_MORE 2
 
 /* See runtime/table.h; for the GPU, gt_ptx_tidy() puts it into the text. */
@@ -135,7 +135,7 @@ static LLVMValueRef table_call(struct gt_ir *ir, const struct gputrace_map *map,
 	LLVMValueRef args[TABLE_PARAMS + TABLE_MORE] = {
 		gt_ir_map_memory(ir, (int)map->index), gt_ir_i32(ir, l->key_bytes), gt_ir_i32(ir, l->value_size),
 		gt_ir_i32(ir, l->buckets), gt_ir_i32(ir, l->nodes), gt_ir_i32(ir, l->max_entries),
-		gt_ir_i32(ir, l->lru), copy_in(ir, 2, l->key_size),
+		copy_in(ir, 2, l->key_size),
 	};
 	LLVMTypeRef types[TABLE_PARAMS + TABLE_MORE];
 	unsigned count = TABLE_PARAMS, i;
@@ -145,8 +145,8 @@ static LLVMValueRef table_call(struct gt_ir *ir, const struct gputrace_map *map,
 		args[count++] = more[i];
 	for (i = 0; i < count; i++)
 		types[i] = LLVMTypeOf(args[i]);
-	snprintf(name, sizeof(name), GT_FUNCTION_PREFIX "table_%s_%s", operation,
-		 gt_map_arena(map) == GT_ARENA_HOST ? "host" : "dev");
+	snprintf(name, sizeof(name), GT_FUNCTION_PREFIX "table%s%s_%s", l->lru ? "_lru" : "",
+		 gt_map_arena(map) == GT_ARENA_HOST ? "_host" : "", operation);
 	return LLVMBuildCall2(ir->builder, LLVMFunctionType(ir->i64, types, count, 0),
 			      table_function(ir, name, types, count), args, count, "");
 }

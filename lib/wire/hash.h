@@ -20,8 +20,9 @@
  * an element comes and given back after it has gone; an element is counted after
  * it has come and uncounted before it goes.  So at any moment
  *	elements counted <= elements there are <= places taken,
- * and "full" is said only when the first has reached max_entries while the key was
- * away.  In between, what is missing is another thread's next step.
+ * and "full" is said when the first has reached max_entries while the key was away.
+ * In between, what is missing is another thread's next step; only if that does not
+ * come in all tries, "full" is said of the places.
  *
  * Tries.  Each operation is tried, and a try that could not change anything leaves
  * nothing behind and is made again: another thread has got ahead meanwhile.
@@ -71,7 +72,9 @@
 #define GT_HASH_TRIES 2048u		/* a kernel must not stand still for a table that all its threads want */
 #define GT_HASH_PROBES 64u		/* nodes of the pool that one try looks at for a free one */
 #define GT_HASH_SWEEP 256u		/* and for one to evict */
-#define GT_HASH_AGAIN 1			/* of a try: it changed nothing */
+/* Of a try that changed nothing. */
+#define GT_HASH_AGAIN 1
+#define GT_HASH_NO_PLACE 2		/* all are taken, some for elements that have not come or gone yet */
 
 /* The kernel's flags of bpf_map_update_elem. */
 #define GT_HASH_NOEXIST 1u
@@ -269,7 +272,7 @@ GT_HASH_FN void gt_hash_count(const struct gt_hash_table *t, uint64_t change)
 	gt_hash_add(t, &((GT_HASH_MEM struct gt_hash_header *)t->memory)->counts, change);
 }
 
-/* Take a place: 0, -E2BIG: the table is full, or GT_HASH_AGAIN. */
+/* Take a place: 0, -E2BIG: the table is full, or GT_HASH_NO_PLACE. */
 GT_HASH_FN int gt_hash_reserve(const struct gt_hash_table *t)
 {
 	GT_HASH_MEM uint64_t *counts = &((GT_HASH_MEM struct gt_hash_header *)t->memory)->counts;
@@ -281,7 +284,7 @@ GT_HASH_FN int gt_hash_reserve(const struct gt_hash_table *t)
 			return 0;
 		gt_hash_count(t, -GT_HASH_PLACE);
 	}
-	return (int32_t)(old >> 32) >= (int32_t)t->max_entries ? -E2BIG : GT_HASH_AGAIN;
+	return (int32_t)(old >> 32) >= (int32_t)t->max_entries ? -E2BIG : GT_HASH_NO_PLACE;
 }
 
 GT_HASH_FN void gt_hash_use(const struct gt_hash_table *t, uint32_t number)
@@ -325,8 +328,8 @@ GT_HASH_FN int gt_hash_try_delete(const struct gt_hash_table *t, const uint64_t 
 GT_HASH_FN void gt_hash_evict(const struct gt_hash_table *t, uint64_t start)
 {
 	GT_HASH_MEM struct gt_hash_node *node;
-	uint64_t key[GT_MAP_MAX_KEY / 8];
-	uint32_t i, k;
+	const uint64_t *key;
+	uint32_t i;
 
 	for (i = 0; i < 2 * GT_HASH_SWEEP; i++) {
 		node = gt_hash_node(t, (uint32_t)((start + i % GT_HASH_SWEEP) & (t->nodes - 1)) + 1);
@@ -336,14 +339,14 @@ GT_HASH_FN void gt_hash_evict(const struct gt_hash_table *t, uint64_t start)
 			gt_hash_store(t, &node->used, 0);
 			continue;
 		}
-		for (k = 0; k < t->key_bytes / 8; k++)
-			key[k] = gt_hash_load_plain(t, &gt_hash_key(node)[k]);
+		/* Should the node get another key meanwhile, then it is that one's element, or none. */
+		key = (const uint64_t *)gt_hash_key(node);
 		if (gt_hash_try_delete(t, key, gt_hash_of(t, key)) == 0)
 			return;
 	}
 }
 
-/* The key is not at its place: 0, -E2BIG or GT_HASH_AGAIN. */
+/* The key is not at its place: 0, -E2BIG, GT_HASH_AGAIN or GT_HASH_NO_PLACE. */
 GT_HASH_FN int gt_hash_insert(const struct gt_hash_table *t, const struct gt_hash_place *place,
 			      const uint64_t *key, uint64_t hash, const void *value, uint64_t start)
 {
@@ -352,9 +355,9 @@ GT_HASH_FN int gt_hash_insert(const struct gt_hash_table *t, const struct gt_has
 	uint32_t number;
 	int r = gt_hash_reserve(t);
 
-	if (r == -E2BIG && t->lru) {
+	if (r && t->lru) {
 		gt_hash_evict(t, start);
-		return GT_HASH_AGAIN;
+		return GT_HASH_NO_PLACE;
 	}
 	/* Was the key still away when the table was full? */
 	if (r == -E2BIG)
@@ -405,13 +408,15 @@ GT_HASH_FN int gt_hash_update(const struct gt_hash_table *t, const uint64_t *key
 	uint32_t group = gt_hash_group(), tries;
 	int r = flags > GT_HASH_EXIST ? -EINVAL : GT_HASH_AGAIN;
 
-	for (tries = 0; tries < GT_HASH_TRIES && gt_hash_any(group, r == GT_HASH_AGAIN); tries++) {
+	for (tries = 0; tries < GT_HASH_TRIES && gt_hash_any(group, r > 0); tries++) {
 		if (tries)
 			gt_hash_pause(tries);
-		if (r == GT_HASH_AGAIN)
+		if (r > 0)
 			r = gt_hash_try_update(t, key, hash, value, flags, start + tries * GT_HASH_PROBES);
 	}
-	return r == GT_HASH_AGAIN ? -EBUSY : r;
+	if (r == GT_HASH_NO_PLACE)
+		return -E2BIG;
+	return r > 0 ? -EBUSY : r;
 }
 
 /* 0, or -ENOENT as in the kernel; -EBUSY gave up. */
@@ -421,10 +426,10 @@ GT_HASH_FN int gt_hash_delete(const struct gt_hash_table *t, const uint64_t *key
 	uint32_t group = gt_hash_group(), tries;
 	int r = GT_HASH_AGAIN;
 
-	for (tries = 0; tries < GT_HASH_TRIES && gt_hash_any(group, r == GT_HASH_AGAIN); tries++)
-		if (r == GT_HASH_AGAIN)
+	for (tries = 0; tries < GT_HASH_TRIES && gt_hash_any(group, r > 0); tries++)
+		if (r > 0)
 			r = gt_hash_try_delete(t, key, hash);
-	return r == GT_HASH_AGAIN ? -EBUSY : r;
+	return r > 0 ? -EBUSY : r;
 }
 
 /* The value's address, or NULL. */

@@ -29,6 +29,21 @@ struct {
 } table SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, TABLE_ENTRIES);
+	__type(key, __u32);
+	__type(value, struct pair);
+} recent SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, TABLE_ENTRIES);
+	__uint(map_flags, GPUTRACE_MAP_HOST);
+	__type(key, __u32);
+	__type(value, struct pair);
+} recent_on_host SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, RING_BYTES);
 } ring SEC(".maps");
@@ -199,6 +214,20 @@ int table_churn(struct gputrace_gpu_ctx *ctx)
 		add(&counts, 1, 1);
 	if (bpf_map_delete_elem(&table, &key) == 0)
 		add(&counts, 2, 1);
+	return 0;
+}
+
+/* Many more keys than places, all of which go in. */
+SEC("cuda/entry:*")
+int recent_storm(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 key = ctx->block[0] * ctx->block_dim[0] + ctx->thread[0];
+	struct pair value = { key, ~(__u64)key };
+
+	if (bpf_map_update_elem(&recent, &key, &value, BPF_NOEXIST) == 0)
+		add(&counts, 0, 1);
+	if (bpf_map_update_elem(&recent_on_host, &key, &value, BPF_ANY) == 0)
+		add(&counts, 1, 1);
 	return 0;
 }
 

@@ -122,7 +122,7 @@ START_TEST(from_cache)
 			gputrace_image_unref(second);
 	}
 	after = milliseconds(CLOCK_PROCESS_CPUTIME_ID);
-	/* processor time, which a busy machine does not stretch; 20 ms and more without the cache */
+	/* processor time, which a busy machine does not stretch; 8 ms and more without the cache */
 	ck_assert_double_lt((after - before) / 20, 5);
 	printf("from the cache: %.2f ms\n", (after - before) / 20);
 	ck_assert_uint_eq(each_file(NULL), 1);

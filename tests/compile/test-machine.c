@@ -265,6 +265,35 @@ START_TEST(table_churn)
 }
 END_TEST
 
+static void check_recent(struct machine *machine, const char *name)
+{
+	struct gputrace_map *map = gputrace_object_find_map(machine->object, name);
+	uint32_t key, *previous = NULL, count = 0;
+	struct pair pair;
+
+	for (; gputrace_map_next_key(map, 0, previous, &key, 4) == 0; previous = &key, count++) {
+		ck_assert_int_eq(gputrace_map_lookup(map, 0, &key, 4, &pair, sizeof(pair)), 0);
+		ck_assert_uint_eq(pair.a, key);
+		ck_assert_uint_eq(pair.b, ~(uint64_t)key);
+	}
+	ck_assert_uint_gt(count, 0);
+	ck_assert_uint_le(count, TABLE_ENTRIES);
+}
+
+START_TEST(recent_storm)
+{
+	struct machine *machine = machine_new();
+
+	machine_add(machine, "recent_storm");
+	machine_run(machine, "recent_storm", 1, 16, 64);
+	ck_assert_uint_eq(element(machine->object, "counts", 0, 0), 1024);
+	ck_assert_uint_eq(element(machine->object, "counts", 0, 1), 1024);
+	check_recent(machine, "recent");
+	check_recent(machine, "recent_on_host");
+	machine_free(machine);
+}
+END_TEST
+
 static void check_kernel(struct machine *machine, uint64_t launch)
 {
 	struct test_ring ring = machine_ring(machine, 0);
@@ -380,6 +409,7 @@ int main(void)
 	tcase_add_test(tcase, printing);
 	tcase_add_test(tcase, table_storm);
 	tcase_add_test(tcase, table_churn);
+	tcase_add_test(tcase, recent_storm);
 	tcase_add_test(tcase, timeline);
 	tcase_add_test(tcase, timeline_without_slot);
 	tcase_add_test(tcase, timeline_full);

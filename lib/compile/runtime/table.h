@@ -34,13 +34,14 @@ static INLINE void copy_words(GLOBAL u8 *to, const void *from, u32 bytes)
 
 /*
  * The numbers of a table's layout come first.  One function for each kind of memory,
- * since the scope is part of an instruction.
+ * since the scope is part of an instruction, and for tables that drop elements, whose
+ * code is twice as long.
  */
-#define TABLE_PARAMS u64 memory, u32 key_bytes, u32 value_size, u32 buckets, u32 nodes, u32 max_entries, u32 lru
-#define TABLE(host) table_at(memory, key_bytes, value_size, buckets, nodes, max_entries, lru, host)
+#define TABLE_PARAMS u64 memory, u32 key_bytes, u32 value_size, u32 buckets, u32 nodes, u32 max_entries
+#define TABLE(host, lru) table_at(memory, key_bytes, value_size, buckets, nodes, max_entries, host, lru)
 #define OUTLINE __attribute__((noinline))	/* found by its name */
 
-static INLINE struct gt_hash_table table_at(TABLE_PARAMS, int host_memory)
+static INLINE struct gt_hash_table table_at(TABLE_PARAMS, int host_memory, int lru)
 {
 	return (struct gt_hash_table){
 		.memory = (GLOBAL u8 *)memory,
@@ -51,29 +52,31 @@ static INLINE struct gt_hash_table table_at(TABLE_PARAMS, int host_memory)
 		.nodes = nodes,
 		.max_entries = max_entries,
 		.nodes_offset = sizeof(struct gt_hash_header) + 8ull * buckets,
-		.lru = (int)lru,
+		.lru = lru,
 		.host_memory = host_memory,
 	};
 }
 
-#define DEFINE_TABLE(where, host)									\
-	OUTLINE u64 __gt_fn_table_lookup_##where(TABLE_PARAMS, const u64 *key)				\
+#define DEFINE_TABLE(kind, host, lru)									\
+	OUTLINE u64 __gt_fn_##kind##_lookup(TABLE_PARAMS, const u64 *key)				\
 	{												\
-		struct gt_hash_table t = TABLE(host);							\
+		struct gt_hash_table t = TABLE(host, lru);						\
 		return (u64)gt_hash_lookup(&t, key);							\
 	}												\
-	OUTLINE s64 __gt_fn_table_update_##where(TABLE_PARAMS, const u64 *key, const u64 *value, u64 flags)	\
+	OUTLINE s64 __gt_fn_##kind##_update(TABLE_PARAMS, const u64 *key, const u64 *value, u64 flags)	\
 	{												\
-		struct gt_hash_table t = TABLE(host);							\
+		struct gt_hash_table t = TABLE(host, lru);						\
 		return gt_hash_update(&t, key, value, flags);						\
 	}												\
-	OUTLINE s64 __gt_fn_table_delete_##where(TABLE_PARAMS, const u64 *key)				\
+	OUTLINE s64 __gt_fn_##kind##_delete(TABLE_PARAMS, const u64 *key)				\
 	{												\
-		struct gt_hash_table t = TABLE(host);							\
+		struct gt_hash_table t = TABLE(host, lru);						\
 		return gt_hash_delete(&t, key);								\
 	}
 
-DEFINE_TABLE(dev, 0)
-DEFINE_TABLE(host, 1)
+DEFINE_TABLE(table, 0, 0)
+DEFINE_TABLE(table_host, 1, 0)
+DEFINE_TABLE(table_lru, 0, 1)
+DEFINE_TABLE(table_lru_host, 1, 1)
 
 #endif
