@@ -280,15 +280,21 @@ static INLINE int take_credits(const struct ring *ring, u64 bytes)
 	return 0;
 }
 
-static INLINE int take_room(const struct ring *ring, u64 bytes, u64 *ret_position)
+/* Room of which others are known to have left enough. */
+static INLINE int take_known_room(const struct ring *ring, u64 bytes, u64 *ret_position)
 {
-	if (!take_credits(ring, bytes)) {
-		refill(ring);
-		if (!take_credits(ring, bytes))
-			return 0;
-	}
+	if (!take_credits(ring, bytes))
+		return 0;
 	*ret_position = add_relaxed_gpu(&ring->ctl->head, bytes);
 	return 1;
+}
+
+static INLINE int take_room(const struct ring *ring, u64 bytes, u64 *ret_position)
+{
+	if (take_known_room(ring, bytes, ret_position))
+		return 1;
+	refill(ring);
+	return take_known_room(ring, bytes, ret_position);
 }
 
 #ifdef __NVPTX__
@@ -335,7 +341,8 @@ static INLINE int take_position(const struct ring *ring, u32 bytes, u32 company,
 		*ret_position = shuffle64(mask, position, leader) + before;
 		return 1;
 	}
-	return take_room(ring, bytes, ret_position);
+	/* The leader has just asked the consumer, over a slow bus. */
+	return take_known_room(ring, bytes, ret_position);
 }
 #else
 static INLINE int take_position(const struct ring *ring, u32 bytes, u32 company, u64 *ret_position)
