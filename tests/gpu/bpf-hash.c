@@ -21,7 +21,8 @@ struct storm {
 	void *memory;			/* of the map, afterwards */
 };
 
-static const char *const programs[] = { "few_add", "few_toss", "many_keys", "full_insert", "full_churn", NULL };
+static const char *const programs[] = { "few_add", "few_toss", "many_keys", "full_insert", "full_churn", "recent_put",
+					     NULL };
 
 static void read_tally(struct storm *storm)
 {
@@ -120,8 +121,8 @@ static bool test_few_toss(struct storm *storm)
 	deleted = storm->total[TALLY_DELETED];
 	if (elements(storm) != before + inserted - deleted || storm->total[TALLY_REFUSED] || storm->total[TALLY_WRONG])
 		right = 0;
-	end_part(right == FEW_KEYS, "%u threads in %.1f ms, %u of %u keys right; %llu before + %llu inserted - %llu deleted = %llu; "
-		 "%llu updated, %llu refused, %llu wrong", storm->threads, storm->ms, right, FEW_KEYS, (unsigned long long)before,
+	end_part(right == FEW_KEYS, "%u threads x %u in %.1f ms, %u of %u keys right; %llu before + %llu inserted - %llu deleted = %llu; "
+		 "%llu updated, %llu refused, %llu wrong", storm->threads, TOSSES, storm->ms, right, FEW_KEYS, (unsigned long long)before,
 		 (unsigned long long)inserted, (unsigned long long)deleted, (unsigned long long)elements(storm),
 		 (unsigned long long)storm->total[TALLY_UPDATED], (unsigned long long)storm->total[TALLY_REFUSED],
 		 (unsigned long long)storm->total[TALLY_WRONG]);
@@ -219,6 +220,26 @@ static bool test_churn(struct storm *storm)
 	return passed;
 }
 
+/* Nobody is refused, and what is there in the end is whole. */
+static bool test_recent(struct storm *storm)
+{
+	uint32_t key, *previous = NULL;
+	uint64_t there, whole = 0;
+	struct pair value;
+	bool passed;
+
+	begin_part("hash, least recently used");
+	run_storm(storm, "recent_put", "recent");
+	there = elements(storm);
+	for (; !gt_map_memory_next_key(storm->layout, storm->memory, previous, &key) && whole <= FULL_ENTRIES; previous = &key)
+		whole += !look_up(storm, &key, &value) && value.a == key && value.b == ~(uint64_t)key;
+	passed = storm->total[TALLY_INSERTED] == storm->threads && there && there <= FULL_ENTRIES && whole == there;
+	end_part(passed, "%u threads in %.1f ms: %llu inserted, %llu refused, %llu wrong; %llu there, %llu whole", storm->threads,
+		 storm->ms, (unsigned long long)storm->total[TALLY_INSERTED], (unsigned long long)storm->total[TALLY_REFUSED],
+		 (unsigned long long)storm->total[TALLY_WRONG], (unsigned long long)there, (unsigned long long)whole);
+	return passed;
+}
+
 bool test_hash(const struct options *options)
 {
 	static struct storm storm;
@@ -233,6 +254,7 @@ bool test_hash(const struct options *options)
 	passed &= test_many(&storm);
 	passed &= test_full(&storm);
 	passed &= test_churn(&storm);
+	passed &= test_recent(&storm);
 	free(storm.memory);
 	CU(cuModuleUnload(storm.module));
 	session_close(&storm.session);

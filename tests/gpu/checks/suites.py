@@ -7,20 +7,31 @@ from checks.registry import check
 from lab import HERE, ROOT, Skip, expect
 
 
-def suite(lab, path, *args, env=None, cwd=None):
-    """Run one; its last line, or the lines that say what failed."""
+def lines_of(lab, path, *args, env=None, cwd=None):
+    """Run one that passes; what it says."""
     if lab.device == "sim":
         raise Skip("make check runs it on the software device")
     program = lab.build / path
     expect(program.exists(), f"{path} is not built: make check builds it")
     outcome = lab.call(program, *args, env=dict(env or {}, GPUTRACE_TEST_DEVICE="gpu"), cwd=cwd or lab.build)
-    lines = [line for line in (outcome.out + outcome.err).splitlines() if line.strip()]
-    last = lines[-1] if lines else "it said nothing"
+    lines = [line for line in (outcome.out + outcome.err).splitlines() if line.strip()] or ["it said nothing"]
     if outcome.status == 77:
-        raise Skip(last)
+        raise Skip(lines[-1])
     bad = [line for line in lines if re.search(r":[FE]:|^FAIL", line)]
-    expect(outcome.status == 0, f"{last}; {'; '.join(bad[:5])}")
-    return next((line for line in lines if line.startswith("100%")), last)
+    expect(outcome.status == 0, f"{lines[-1]}; {'; '.join(bad[:5])}")
+    return lines
+
+
+def suite(lab, path, *args, env=None, cwd=None):
+    """Its last line, or the lines that say what failed."""
+    lines = lines_of(lab, path, *args, env=env, cwd=cwd)
+    return next((line for line in lines if line.startswith("100%")), lines[-1])
+
+
+def bpf(lab, parts, env=None):
+    """Parts of tests/gpu/bpf, with their counts."""
+    lines = lines_of(lab, "tests/gpu/bpf", "-p", parts, env=env, cwd=ROOT)
+    return "; ".join(line.removeprefix("PASS ") for line in lines if line.startswith("PASS "))
 
 
 @check
@@ -64,16 +75,24 @@ def grafts(lab):
 @check
 def bpf_programs(lab):
     """Compiled BPF programs compute what the host does: written by hand, and at random."""
-    return suite(lab, "tests/gpu/bpf", "-p", "vectors,random", cwd=ROOT)
+    return bpf(lab, "vectors,random")
 
 
 @check
 def bpf_hash(lab):
     """Hash tables under all threads of a GPU."""
-    return suite(lab, "tests/gpu/bpf", "-p", "hash", cwd=ROOT)
+    return bpf(lab, "hash")
 
 
 @check
 def bpf_ring(lab):
     """Records of every size, and more of them than a ring holds."""
-    return suite(lab, "tests/gpu/bpf", "-p", "ring", cwd=ROOT)
+    return bpf(lab, "ring")
+
+
+@check
+def bpf_speed(lab):
+    """Probes take at most 1.05 times as long as the same written into the kernels' source."""
+    if not lab.nvcc:
+        raise Skip("no nvcc to compile the kernels with")
+    return bpf(lab, "speed", env={"NVCC": lab.nvcc})

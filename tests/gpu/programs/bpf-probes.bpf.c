@@ -43,6 +43,13 @@ struct {
 } few SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, FULL_ENTRIES);
+	__type(key, __u32);
+	__type(value, struct pair);
+} recent SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MANY_ENTRIES);
 	__type(key, __u64);
@@ -99,16 +106,12 @@ int few_add(struct gputrace_gpu_ctx *ctx)
 	return 0;
 }
 
-/* Inserts, updates, deletes and lookups of the same keys, as the number of each warp says. */
-SEC("cuda/load:*")
-int few_toss(struct gputrace_gpu_ctx *ctx)
+static __always_inline void toss_once(__u32 thread, __u32 draw)
 {
-	__u32 thread = thread_number(ctx), key = thread % FEW_KEYS;
 	struct pair value = { thread, ~(__u64)thread };
-	__u32 draw = thread / 32 * 2654435761u;
+	__u32 key = thread % FEW_KEYS;
 
-	draw = (draw ^ draw >> 15) * 0x85ebca6bu;
-	switch (draw >> 13 & 3) {
+	switch (draw & 3) {
 	case 0:
 		count_insert(bpf_map_update_elem(&few, &key, &value, BPF_NOEXIST), key);
 		break;
@@ -123,6 +126,31 @@ int few_toss(struct gputrace_gpu_ctx *ctx)
 			count(TALLY_MISSED, key);
 		break;
 	}
+}
+
+/* Inserts, updates, deletes and lookups of the same keys, each thread as it draws. */
+SEC("cuda/load:*")
+int few_toss(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 thread = thread_number(ctx), draw = thread * 2654435761u + 1, i;
+
+	for (i = 0; i < TOSSES; i++) {
+		draw ^= draw << 13;
+		draw ^= draw >> 17;
+		draw ^= draw << 5;
+		toss_once(thread, draw >> 7);
+	}
+	return 0;
+}
+
+/* Many more keys than places in a table that makes room. */
+SEC("cuda/load:*")
+int recent_put(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 key = thread_number(ctx);
+	struct pair value = { key, ~(__u64)key };
+
+	count_insert(bpf_map_update_elem(&recent, &key, &value, BPF_NOEXIST), key);
 	return 0;
 }
 

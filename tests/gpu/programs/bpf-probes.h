@@ -8,6 +8,7 @@
 /* ---- hash tables ---- */
 
 #define FEW_KEYS 16		/* a power of two */
+#define TOSSES 8		/* operations of each thread */
 #define FULL_ENTRIES 1024
 #define MANY_ENTRIES (1 << 20)
 #define UPDATED 0x100000000ull	/* added to a value by an update */
