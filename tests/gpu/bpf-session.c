@@ -176,24 +176,29 @@ struct gputrace_map *session_map(const struct session *session, const char *name
 	return map;
 }
 
+static uint64_t map_address(const struct session *session, const struct gputrace_map *map)
+{
+	return (gt_map_arena(map) == GT_ARENA_HOST ? session->host_gpu : session->dev) + map->place.offset;
+}
+
 void *session_read(const struct session *session, const struct gputrace_map *map)
 {
 	void *copy = malloc(gt_map_bytes(map));
 
 	if (!copy)
 		stop("no memory");
-	CU(cuMemcpyDtoH_v2(copy, session->dev + map->place.offset, gt_map_bytes(map)));
+	CU(cuMemcpyDtoH_v2(copy, map_address(session, map), gt_map_bytes(map)));
 	return copy;
 }
 
 void session_write(const struct session *session, const struct gputrace_map *map, const void *bytes, size_t size)
 {
-	CU(cuMemcpyHtoD_v2(session->dev + map->place.offset, bytes, size));
+	CU(cuMemcpyHtoD_v2(map_address(session, map), bytes, size));
 }
 
 void session_clear(const struct session *session, const struct gputrace_map *map)
 {
-	CU(cuMemsetD8_v2(session->dev + map->place.offset, 0, gt_map_bytes(map)));
+	CU(cuMemsetD8_v2(map_address(session, map), 0, gt_map_bytes(map)));
 	start_map(session, map);
 }
 

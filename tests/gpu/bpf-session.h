@@ -40,7 +40,7 @@ void session_launch(const struct session *session, void *function, unsigned thre
 struct gt_launch_param session_param(const struct session *session);
 
 struct gputrace_map *session_map(const struct session *session, const char *name);
-/* A copy of a map's memory in the device arena, to free(). */
+/* A copy of a map's memory, to free(). */
 void *session_read(const struct session *session, const struct gputrace_map *map);
 void session_write(const struct session *session, const struct gputrace_map *map, const void *bytes, size_t size);
 /* As a map was at the start. */

@@ -43,6 +43,14 @@ struct {
 } few SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FEW_KEYS);
+	__uint(map_flags, GPUTRACE_MAP_HOST);
+	__type(key, __u32);
+	__type(value, struct pair);
+} few_on_host SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, FULL_ENTRIES);
 	__type(key, __u32);
@@ -106,25 +114,37 @@ int few_add(struct gputrace_gpu_ctx *ctx)
 	return 0;
 }
 
-static __always_inline void toss_once(__u32 thread, __u32 draw)
+static __always_inline void toss_once(void *map, __u32 thread, __u32 draw)
 {
 	struct pair value = { thread, ~(__u64)thread };
 	__u32 key = thread % FEW_KEYS;
 
 	switch (draw & 3) {
 	case 0:
-		count_insert(bpf_map_update_elem(&few, &key, &value, BPF_NOEXIST), key);
+		count_insert(bpf_map_update_elem(map, &key, &value, BPF_NOEXIST), key);
 		break;
 	case 1:
-		count_update(bpf_map_update_elem(&few, &key, &value, BPF_EXIST), key);
+		count_update(bpf_map_update_elem(map, &key, &value, BPF_EXIST), key);
 		break;
 	case 2:
-		count_delete(bpf_map_delete_elem(&few, &key), key);
+		count_delete(bpf_map_delete_elem(map, &key), key);
 		break;
 	default:
-		if (!bpf_map_lookup_elem(&few, &key))
+		if (!bpf_map_lookup_elem(map, &key))
 			count(TALLY_MISSED, key);
 		break;
+	}
+}
+
+static __always_inline void toss(void *map, __u32 thread)
+{
+	__u32 draw = thread * 2654435761u + 1, i;
+
+	for (i = 0; i < TOSSES; i++) {
+		draw ^= draw << 13;
+		draw ^= draw >> 17;
+		draw ^= draw << 5;
+		toss_once(map, thread, draw >> 7);
 	}
 }
 
@@ -132,14 +152,14 @@ static __always_inline void toss_once(__u32 thread, __u32 draw)
 SEC("cuda/load:*")
 int few_toss(struct gputrace_gpu_ctx *ctx)
 {
-	__u32 thread = thread_number(ctx), draw = thread * 2654435761u + 1, i;
+	toss(&few, thread_number(ctx));
+	return 0;
+}
 
-	for (i = 0; i < TOSSES; i++) {
-		draw ^= draw << 13;
-		draw ^= draw >> 17;
-		draw ^= draw << 5;
-		toss_once(thread, draw >> 7);
-	}
+SEC("cuda/load:*")
+int few_toss_on_host(struct gputrace_gpu_ctx *ctx)
+{
+	toss(&few_on_host, thread_number(ctx));
 	return 0;
 }
 
