@@ -274,10 +274,8 @@ void gt_function_alias(void *function, void *known)
 }
 
 /* The kernel of which this is the copy's name; NULL: none. */
-static const struct gt_kernel *find_copied(void *handle, const char *name)
+static const struct gt_kernel *find_copied(const struct loaded *loaded, const char *name)
 {
-	const struct loaded *loaded = gt_table_get(&loaded_by_handle, handle);
-
 	for (unsigned i = 0; loaded && i < loaded->module->kernel_count; i++) {
 		const struct gt_kernel *kernel = &loaded->module->kernels[i];
 
@@ -295,7 +293,7 @@ static void learn(void *function, void *handle, const char *name, enum gt_handle
 	void *original;
 
 	pthread_mutex_lock(&lock);
-	kernel = find_copied(handle, name);
+	kernel = find_copied(gt_table_get(&loaded_by_handle, handle), name);
 	pthread_mutex_unlock(&lock);
 	if (!kernel) {
 		gt_function_named(function, handle, name, kind);
@@ -307,8 +305,8 @@ static void learn(void *function, void *handle, const char *name, enum gt_handle
 		gt_function_named(original, handle, kernel->name, kind);
 }
 
-/* The library of ours that this is the module of; NULL: none. */
-static void *find_library(CUmodule module)
+/* The library of ours that this is the module of; NULL: none.  Asking may load it, so only those with such a kernel. */
+static void *find_library(CUmodule module, const char *name)
 {
 	void *found = NULL;
 	CUmodule its;
@@ -316,6 +314,7 @@ static void *find_library(CUmodule module)
 	pthread_mutex_lock(&lock);
 	for (struct loaded *loaded = all_loaded; loaded && !found; loaded = loaded->next) {
 		if (loaded->library && loaded->module->replacement && gt_cu.cuLibraryGetModule &&
+		    (find_kernel(loaded->module, name) || find_copied(loaded, name)) &&
 		    !gt_cu.cuLibraryGetModule(&its, loaded->handle) && its == module)
 			found = loaded->handle;
 	}
@@ -333,7 +332,7 @@ static void ask_for_module(void *function)
 	    gt_cu.cuFuncGetName(&name, function))
 		return;
 	if (!gt_table_get(&loaded_by_handle, module)) {
-		library = find_library(module);
+		library = find_library(module, name);
 		if (library)
 			gt_module_alias(module, library);
 	}
@@ -394,7 +393,7 @@ bool gt_module_has_copy(void *handle, const char *name)
 	bool found;
 
 	pthread_mutex_lock(&lock);
-	found = find_copied(handle, name);
+	found = find_copied(gt_table_get(&loaded_by_handle, handle), name);
 	pthread_mutex_unlock(&lock);
 	return found;
 }
