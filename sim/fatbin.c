@@ -14,6 +14,7 @@
 #define FATBIN_MAGIC	0xba55ed50u
 #define TEXT_MAX	(256ull << 20)
 #define KIND_PTX	1
+#define KIND_CODE	2	/* machine code, or what cuLinkComplete gives here */
 #define FLAG_LZ4	0x2000
 #define FLAG_ZSTD	0x8000
 #define FLAG_ARCH_ONLY	0x100000	/* sm_90a: runs on 90 only */
@@ -65,8 +66,10 @@ bool sim_is_fatbin(const void *image, size_t size)
 	return magic_of(image) == WRAPPER_MAGIC || magic_of(image) == FATBIN_MAGIC;
 }
 
-static bool runs_on(const struct entry *entry, unsigned arch)
+static bool runs_on(const struct entry *entry, const char *payload, unsigned arch)
 {
+	if (entry->kind == KIND_CODE)
+		return entry->arch == arch && sim_image_is_linked(payload, entry->padded_size);
 	if (entry->kind != KIND_PTX || entry->arch > arch)
 		return false;
 	if (entry->flags & FLAG_ARCH_ONLY)
@@ -76,9 +79,11 @@ static bool runs_on(const struct entry *entry, unsigned arch)
 	return true;
 }
 
-/* Is a the better choice: for a newer architecture, then of a newer PTX version? */
+/* Is a the better choice: no PTX, or for a newer architecture, then of a newer PTX version? */
 static bool better(const struct entry *a, const struct entry *b)
 {
+	if (a->kind != b->kind)
+		return a->kind == KIND_CODE;
 	if (a->arch != b->arch)
 		return a->arch > b->arch;
 	if (a->major != b->major)
@@ -131,13 +136,16 @@ static CUresult choose(const char *at, const char *end, unsigned arch, struct si
 		if (entry.header_size < sizeof(entry) || entry.header_size > left ||
 		    entry.padded_size > left - entry.header_size)
 			return CUDA_ERROR_INVALID_IMAGE;
-		if (runs_on(&entry, arch) && (!payload || better(&entry, &best))) {
+		if (runs_on(&entry, at + entry.header_size, arch) && (!payload || better(&entry, &best))) {
 			best = entry;
 			payload = at + entry.header_size;
 		}
 		at += entry.header_size + entry.padded_size;
 	}
-	return payload ? expand(&best, payload, ret) : CUDA_ERROR_NO_BINARY_FOR_GPU;
+	if (!payload)
+		return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	return best.kind == KIND_CODE ? sim_image_text(payload, best.padded_size, arch, ret) :
+					expand(&best, payload, ret);
 }
 
 CUresult sim_fatbin_text(const void *image, size_t size, unsigned arch, struct sim_text *ret)

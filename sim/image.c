@@ -73,13 +73,18 @@ static bool begins(const unsigned char *image, size_t size, const char *bytes, s
 	return true;
 }
 
+bool sim_image_is_linked(const void *image, size_t size)
+{
+	return begins(image, size, linked_magic, sizeof(linked_magic));
+}
+
 CUresult sim_image_text(const void *image, size_t size, unsigned arch, struct sim_text *ret)
 {
 	if (!image || !size)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (begins(image, size, "\x7f" "ELF", 4))
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	if (begins(image, size, linked_magic, sizeof(linked_magic)))
+	if (sim_image_is_linked(image, size))
 		return unpack(image, size, ret);
 	if (sim_is_fatbin(image, size))
 		return sim_fatbin_text(image, size, arch, ret);

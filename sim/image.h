@@ -19,6 +19,7 @@ struct sim_text {
  * driver states none; then text ends at NUL and a fatbin's own header is believed.
  */
 CUresult sim_image_text(const void *image, size_t size, unsigned arch, struct sim_text *ret);
+bool sim_image_is_linked(const void *image, size_t size);
 CUresult sim_image_file(const char *path, unsigned arch, struct sim_text *ret);
 
 /* fatbin.c */
@@ -37,6 +38,7 @@ struct sim_jit {
 	size_t size[2], used[2];
 	void **used_slot[2];	/* where the used size goes */
 	void **wall_time;
+	unsigned target;	/* architecture to compile for, 0: the current device's */
 };
 
 enum { SIM_JIT_INFO, SIM_JIT_ERROR };

@@ -26,6 +26,9 @@ CUresult sim_jit_open(struct sim_jit *jit, unsigned count, const CUjit_option *o
 			jit->size[SIM_JIT_ERROR] = (unsigned)(uintptr_t)values[i];
 			jit->used_slot[SIM_JIT_ERROR] = &values[i];
 			break;
+		case CU_JIT_TARGET:
+			jit->target = (unsigned)(uintptr_t)values[i];
+			break;
 		case CU_JIT_GLOBAL_SYMBOL_NAMES:
 		case CU_JIT_GLOBAL_SYMBOL_ADDRESSES:
 		case CU_JIT_GLOBAL_SYMBOL_COUNT:

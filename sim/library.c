@@ -80,8 +80,25 @@ static void library_free(struct CUlib_st *library)
 	if (library->first)
 		sim_module_free(library->first);
 	free(library->kernels);
-	free(library->text.text);
+	for (unsigned i = 0; i < SIM_MAX_DEVICES; i++)
+		free(library->texts[i].text);
 	free(library);
+}
+
+/* What each device would run.  The home one must have something. */
+static CUresult read_texts(struct CUlib_st *library, const struct sim_gpu *gpu, const void *image, const char *path)
+{
+	CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+
+	for (unsigned i = 0; i < sim_device_count(); i++) {
+		unsigned arch = sim_gpu((CUdevice)i)->machine.arch;
+		CUresult r = path ? sim_image_file(path, arch, &library->texts[i])
+				  : sim_image_text(image, SIM_IMAGE_UNBOUNDED, arch, &library->texts[i]);
+
+		if (sim_gpu((CUdevice)i) == gpu)
+			result = r;
+	}
+	return result;
 }
 
 static CUresult load(CUlibrary *ret_library, const void *image, const char *path,
@@ -103,9 +120,8 @@ static CUresult load(CUlibrary *ret_library, const void *image, const char *path
 	if (!library)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	gpu = home();
-	r = path ? sim_image_file(path, gpu->machine.arch, &library->text)
-		 : sim_image_text(image, SIM_IMAGE_UNBOUNDED, gpu->machine.arch, &library->text);
-	r = r ? r : sim_module_new(NULL, gpu, &library->text, &jit, &library->first);
+	r = read_texts(library, gpu, image, path);
+	r = r ? r : sim_module_new(NULL, gpu, &library->texts[gpu->ordinal], &jit, &library->first);
 	r = r ? r : make_kernels(library);
 	if (r == CUDA_SUCCESS && !sim_handle_add(library, SIM_LIBRARY))
 		r = CUDA_ERROR_OUT_OF_MEMORY;
@@ -201,8 +217,10 @@ static CUresult module_in(struct CUlib_st *library, struct CUctx_st *ctx, struct
 			m = library->first;
 			m->ctx = ctx;
 			library->first = NULL;
+		} else if (!library->texts[ctx->gpu->ordinal].text) {
+			r = CUDA_ERROR_NO_BINARY_FOR_GPU;
 		} else {
-			r = sim_module_new(ctx, ctx->gpu, &library->text, &jit, &m);
+			r = sim_module_new(ctx, ctx->gpu, &library->texts[ctx->gpu->ordinal], &jit, &m);
 			if (r == CUDA_SUCCESS)
 				adopt(library, m);
 		}

@@ -20,15 +20,22 @@ struct CUlinkState_st {
 	void *image;		/* once complete */
 };
 
+static unsigned target_of(const struct CUlinkState_st *state)
+{
+	return state->jit.target ? state->jit.target : state->ctx->gpu->machine.arch;
+}
+
 /* Does the text compile?  Symbols that other inputs may define can be missing until the end. */
 static CUresult try_compile(struct CUlinkState_st *state, const struct sim_text *text,
 			    const char *name, bool whole, struct sim_jit *jit)
 {
+	struct sim_device machine = state->ctx->gpu->machine;
 	struct sim_error err = { .kind = SIM_OK };
 	struct sim_module *module;
 	char line[sizeof(err.text) + 256];
 
-	if (sim_module_load(&state->ctx->gpu->machine, text->text, text->length, &module, &err) == 0) {
+	machine.arch = target_of(state);
+	if (sim_module_load(&machine, text->text, text->length, &module, &err) == 0) {
 		sim_module_unload(module);
 		return CUDA_SUCCESS;
 	}
@@ -120,7 +127,7 @@ CUresult sim_cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data
 	struct sim_text text;
 	CUresult r = check(state, data, type, count, options, values, &jit);
 
-	r = r ? r : sim_image_text(data, size, state->ctx->gpu->machine.arch, &text);
+	r = r ? r : sim_image_text(data, size, target_of(state), &text);
 	return r ? r : add(state, &text, name, &jit);
 }
 
@@ -137,7 +144,7 @@ CUresult sim_cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char
 	struct sim_text text;
 	CUresult r = check(state, path, type, count, options, values, &jit);
 
-	r = r ? r : sim_image_file(path, state->ctx->gpu->machine.arch, &text);
+	r = r ? r : sim_image_file(path, target_of(state), &text);
 	return r ? r : add(state, &text, path, &jit);
 }
 

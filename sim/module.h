@@ -34,7 +34,7 @@ struct CUkern_st {
 };
 
 struct CUlib_st {
-	struct sim_text text;		/* for contexts that come to use it */
+	struct sim_text texts[SIM_MAX_DEVICES];	/* by device, for contexts that come to use it; NULL: nothing fits */
 	struct CUmod_st *first;		/* until a context of its device takes it over */
 	struct CUkern_st *kernels;
 	unsigned kernel_count;

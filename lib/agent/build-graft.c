@@ -35,7 +35,7 @@ static bool try_stub(struct cached_stub *cached, const unsigned *which, unsigned
 	if (gt_graft_stub_text(gt_session.text, gt_session.probes, gt_session.probe_count, which, count,
 			       cached->point, alone, &text, cached->why) < 0)
 		return true;
-	if (!gt_compile(text, NULL, &compiled, cached->why, sizeof(cached->why))) {
+	if (!gt_compile(text, NULL, cached->arch, &compiled, cached->why, sizeof(cached->why))) {
 		cached->reason = GT_REASON_COMPILE;
 		free(text);
 		return true;
@@ -333,6 +333,7 @@ struct gt_module *gt_graft_build_finish(struct gt_graft_build *build)
 	if (build->image)
 		gt_cubin_kernels(build->image, build->image_size, renew_kernel, &renewal, &why);
 	module->replacement = build->image;
+	module->replacement_size = build->image_size;
 	build->image = NULL;
 	for (unsigned i = 0; i < build->count; i++) {
 		const struct kernel_plan *plan = &build->kernels[i];

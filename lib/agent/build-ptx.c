@@ -25,6 +25,7 @@ struct ptx_kernel {
 };
 
 struct ptx_build {
+	unsigned arch;
 	struct gt_ptx *ptx;
 	struct gt_ptx_plan *plans;
 	struct ptx_kernel *kernels;
@@ -171,7 +172,7 @@ static bool compile(struct ptx_build *build, char *why, size_t why_size)
 			snprintf(why, why_size, "out of memory");
 	}
 	if (text && !why[0])
-		ok = gt_compile(text, probes, &build->compiled, why, why_size);
+		ok = gt_compile(text, probes, build->arch, &build->compiled, why, why_size);
 	if (ok)
 		gt_cubin_kernels(build->compiled.code, build->compiled.size, take_code, build, &ignored);
 	free(probes);
@@ -251,6 +252,7 @@ static struct gt_module *finish(struct ptx_build *build, struct gt_source *sourc
 		return NULL;
 	if (build->planned) {
 		module->replacement = build->compiled.code;
+		module->replacement_size = build->compiled.size;
 		build->compiled.code = NULL;
 	}
 	for (unsigned k = 0; k < build->count; k++) {
@@ -265,7 +267,7 @@ struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete)
 {
 	const char *text = gt_source_ptx(source);
 	struct gt_ptx_error error = { 0 };
-	struct ptx_build build = { 0 };
+	struct ptx_build build = { .arch = source->arch };
 	struct gt_module *module = NULL;
 	char why[512];
 

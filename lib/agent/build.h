@@ -8,10 +8,10 @@
 #include "lib/agent/image/image.h"
 #include "lib/agent/module.h"
 
-/* The code in an image that the driver would run on this device. */
+/* The code in an image that the driver would run on devices of an architecture. */
 struct gt_source {
 	uint64_t hash[2];	/* of both members as they are stored */
-	unsigned arch;		/* the device's compute capability times ten */
+	unsigned arch;		/* compute capability times ten of the devices that it is for */
 	struct gt_image image;
 	const struct gt_member *ptx_member, *cubin_member;	/* NULL: the image has none that fits */
 	void *ptx;		/* unpacked by gt_source_ptx(): text, NUL-terminated */
@@ -21,8 +21,8 @@ struct gt_source {
 	const char *damage;	/* why a member could not be unpacked */
 };
 
-/* False: nothing in it is for this device.  The image must stay in place until gt_source_close(). */
-bool gt_source_open(const void *code, struct gt_source *ret_source);
+/* False: nothing in it is for such devices.  The image must stay in place until gt_source_close(). */
+bool gt_source_open(const void *code, unsigned arch, struct gt_source *ret_source);
 void gt_source_close(struct gt_source *source);
 
 /* NULL: there is none, or it cannot be unpacked. */

@@ -54,17 +54,19 @@ static CUresult add_ptx(CUlinkState state, const char *ptx)
 				      "gputrace", 0, NULL, NULL);
 }
 
-static bool link_ptx(const char *ptx, const char *other, struct gt_compiled *compiled, char *why, size_t why_size)
+/* Without a target the linker works for the current device, whatever suffixes its architecture has. */
+static bool link_ptx(const char *ptx, const char *other, unsigned arch, struct gt_compiled *compiled,
+		     char *why, size_t why_size)
 {
 	char log[LOG_SIZE] = "";
-	CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-	void *values[] = { log, (void *)(uintptr_t)sizeof(log) };
+	CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_TARGET };
+	void *values[] = { log, (void *)(uintptr_t)sizeof(log), (void *)(uintptr_t)arch };
 	CUlinkState state;
 	CUresult result;
 	void *code = NULL;
 	size_t size = 0;
 
-	result = gt_cu.cuLinkCreate_v2(2, options, values, &state);
+	result = gt_cu.cuLinkCreate_v2(arch == gt_device_arch() ? 2 : 3, options, values, &state);
 	if (result) {
 		first_line("", result, why, why_size);
 		return false;
@@ -87,7 +89,8 @@ static bool link_ptx(const char *ptx, const char *other, struct gt_compiled *com
 	return compiled->code;
 }
 
-bool gt_compile(const char *ptx, const char *other, struct gt_compiled *ret_compiled, char *why, size_t why_size)
+bool gt_compile(const char *ptx, const char *other, unsigned arch, struct gt_compiled *ret_compiled,
+		char *why, size_t why_size)
 {
 	bool borrowed, ok;
 
@@ -95,20 +98,43 @@ bool gt_compile(const char *ptx, const char *other, struct gt_compiled *ret_comp
 		snprintf(why, why_size, "there is no CUDA context to compile for");
 		return false;
 	}
-	ok = link_ptx(ptx, other, ret_compiled, why, why_size);
+	ok = link_ptx(ptx, other, arch, ret_compiled, why, why_size);
 	if (borrowed)
 		return_context();
 	return ok;
 }
 
-unsigned gt_device_arch(void)
+static unsigned arch_of(CUdevice device)
 {
-	CUdevice device = 0;
 	int major = 0, minor = 0;
 
-	if (gt_cu.cuCtxGetDevice(&device))
-		device = 0;
 	gt_cu.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
 	gt_cu.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
 	return (unsigned)(major * 10 + minor);
+}
+
+unsigned gt_device_arch(void)
+{
+	CUdevice device = 0;
+
+	if (gt_cu.cuCtxGetDevice(&device))
+		device = 0;
+	return arch_of(device);
+}
+
+unsigned gt_device_archs(unsigned archs[GT_ARCHS_MAX])
+{
+	int devices = 0;
+	unsigned count = 1, i;
+
+	archs[0] = gt_device_arch();
+	if (!gt_cu.cuDeviceGetCount || gt_cu.cuDeviceGetCount(&devices))
+		return count;
+	for (CUdevice device = 0; device < devices && count < GT_ARCHS_MAX; device++) {
+		archs[count] = arch_of(device);
+		for (i = 0; archs[i] != archs[count]; i++)
+			;
+		count += i == count && archs[i];
+	}
+	return count;
 }

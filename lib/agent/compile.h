@@ -12,13 +12,18 @@ struct gt_compiled {
 };
 
 /*
- * Compile PTX text for the current device, and link it with another, which may be NULL.
- * Done before an image is handed over, since lazy loading would otherwise hide errors
- * until the first launch.  False: `why` has the compiler's first words.
+ * Compile PTX text for GPUs of a compute capability (times ten), and link it with another,
+ * which may be NULL.  Done before an image is handed over, since lazy loading would otherwise
+ * hide errors until the first launch.  False: `why` has the compiler's first words.
  */
-bool gt_compile(const char *ptx, const char *other, struct gt_compiled *ret_compiled, char *why, size_t why_size);
+bool gt_compile(const char *ptx, const char *other, unsigned arch, struct gt_compiled *ret_compiled,
+		char *why, size_t why_size);
 
 /* Compute capability times ten of the current context's device, of device 0 without one; 0: none. */
 unsigned gt_device_arch(void);
+
+#define GT_ARCHS_MAX 8
+/* Those of all devices of the program, each once, first that of gt_device_arch(); how many. */
+unsigned gt_device_archs(unsigned archs[GT_ARCHS_MAX]);
 
 #endif

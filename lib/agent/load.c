@@ -23,9 +23,10 @@ static bool curious(void)
 /*
  * Every load hook is the same: have the image looked at, give the driver the
  * replacement if there is one, and the original when there is none or the driver
- * will not have it.  CALL_NEW loads `use`, CALL_OLD is what the program asked for.
+ * will not have it.  LOOK looks at it, CALL_NEW loads `use`, CALL_OLD is what the
+ * program asked for.
  */
-#define LOAD(handle, code, CALL_NEW, CALL_OLD) \
+#define LOAD(handle, code, LOOK, CALL_NEW, CALL_OLD) \
 	int saved = errno; \
 	struct gt_module *module = NULL; \
 	const void *use = NULL; \
@@ -37,7 +38,7 @@ static bool curious(void)
 		return result; \
 	} \
 	gt_context_current();	/* now rather than at a launch, which may be captured */ \
-	module = gt_module_get(code); \
+	module = LOOK(code); \
 	use = module ? module->replacement : NULL; \
 	errno = saved; \
 	result = CUDA_ERROR_INVALID_IMAGE; \
@@ -59,19 +60,19 @@ static bool curious(void)
 
 static CUresult hook_cuModuleLoadData(CUmodule *handle, const void *image)
 {
-	LOAD(handle, image, gt_cu.cuModuleLoadData(handle, use), gt_cu.cuModuleLoadData(handle, image));
+	LOAD(handle, image, gt_module_get, gt_cu.cuModuleLoadData(handle, use), gt_cu.cuModuleLoadData(handle, image));
 }
 
 static CUresult hook_cuModuleLoadDataEx(CUmodule *handle, const void *image, unsigned int count,
 					CUjit_option *options, void **values)
 {
-	LOAD(handle, image, gt_cu.cuModuleLoadDataEx(handle, use, count, options, values),
+	LOAD(handle, image, gt_module_get, gt_cu.cuModuleLoadDataEx(handle, use, count, options, values),
 	     gt_cu.cuModuleLoadDataEx(handle, image, count, options, values));
 }
 
 static CUresult hook_cuModuleLoadFatBinary(CUmodule *handle, const void *image)
 {
-	LOAD(handle, image, gt_cu.cuModuleLoadData(handle, use),
+	LOAD(handle, image, gt_module_get, gt_cu.cuModuleLoadData(handle, use),
 	     gt_cu.cuModuleLoadFatBinary(handle, image));
 }
 
@@ -80,7 +81,7 @@ static CUresult hook_cuLibraryLoadData(CUlibrary *handle, const void *image, CUj
 				       CUlibraryOption *library_options, void **library_values,
 				       unsigned int library_count)
 {
-	LOAD(handle, image,
+	LOAD(handle, image, gt_library_get,
 	     gt_cu.cuLibraryLoadData(handle, use, options, values, count, library_options,
 				     library_values, library_count),
 	     gt_cu.cuLibraryLoadData(handle, image, options, values, count, library_options,
@@ -122,7 +123,7 @@ static void *read_file(const char *path)
 /* From a file: looked at from our own copy, which is no longer needed once the driver has returned. */
 static CUresult load_module_file(CUmodule *handle, const char *path, void *code)
 {
-	LOAD(handle, code, gt_cu.cuModuleLoadData(handle, use), gt_cu.cuModuleLoad(handle, path));
+	LOAD(handle, code, gt_module_get, gt_cu.cuModuleLoadData(handle, use), gt_cu.cuModuleLoad(handle, path));
 }
 
 static CUresult hook_cuModuleLoad(CUmodule *handle, const char *path)
@@ -139,7 +140,7 @@ static CUresult load_library_file(CUlibrary *handle, const char *path, void *cod
 				  CUlibraryOption *library_options, void **library_values,
 				  unsigned int library_count)
 {
-	LOAD(handle, code,
+	LOAD(handle, code, gt_library_get,
 	     gt_cu.cuLibraryLoadData(handle, use, options, values, count, library_options,
 				     library_values, library_count),
 	     gt_cu.cuLibraryLoadFromFile(handle, path, options, values, count, library_options,

@@ -10,6 +10,7 @@
 #include "lib/agent/build.h"
 #include "lib/agent/table.h"
 #include "lib/agent/unseen.h"
+#include "lib/agent/variants.h"
 
 /* A module or library handle of the driver. */
 struct loaded {
@@ -38,7 +39,7 @@ static void drop_oldest_unused(void)
 	struct gt_module **link, **victim = NULL;
 
 	for (link = &cache; *link; link = &(*link)->next) {
-		if (!(*link)->users)
+		if (!(*link)->users && !(*link)->has_variants)
 			victim = link;
 	}
 	if (victim) {
@@ -54,6 +55,13 @@ static void unuse(struct gt_module *module)
 {
 	if (--module->users)
 		return;
+	if (module->part_count) {
+		for (unsigned i = 0; i < module->part_count; i++)
+			unuse(module->parts[i]);
+		free(module->replacement);
+		free(module);
+		return;
+	}
 	if (++cache_unused > CACHE_UNUSED_MAX)
 		drop_oldest_unused();
 }
@@ -76,26 +84,77 @@ static struct gt_module *find_cached(const struct gt_source *source)
 	return NULL;
 }
 
+/* Under the lock. */
+static struct gt_module *get(struct gt_source *source)
+{
+	struct gt_module *module = find_cached(source);
+
+	if (module)
+		return module;
+	module = gt_build(source);
+	if (module) {
+		module->users = 1;
+		module->next = cache;
+		cache = module;
+	}
+	return module;
+}
+
 struct gt_module *gt_module_get(const void *code)
 {
 	struct gt_source source;
 	struct gt_module *module;
 
-	if (!gt_source_open(code, &source))
+	if (!gt_source_open(code, gt_device_arch(), &source))
 		return NULL;
 	pthread_mutex_lock(&lock);
-	module = find_cached(&source);
-	if (!module) {
-		module = gt_build(&source);
-		if (module) {
-			module->users = 1;
-			module->next = cache;
-			cache = module;
-		}
-	}
+	module = get(&source);
 	pthread_mutex_unlock(&lock);
 	gt_source_close(&source);
 	return module;
+}
+
+static bool add_part(struct gt_module *library, struct gt_source *source)
+{
+	struct gt_module *part;
+
+	pthread_mutex_lock(&lock);
+	part = get(source);
+	if (part)
+		library->parts[library->part_count++] = part;
+	pthread_mutex_unlock(&lock);
+	return part;
+}
+
+struct gt_module *gt_library_get(const void *code)
+{
+	unsigned archs[GT_ARCHS_MAX], count = gt_device_archs(archs);
+	struct gt_source sources[GT_ARCHS_MAX];
+	struct gt_module *library;
+
+	if (count == 1)
+		return gt_module_get(code);
+	library = calloc(1, sizeof(*library));
+	if (!library)
+		return NULL;
+	for (unsigned i = 0; i < count; i++) {
+		struct gt_source *source = &sources[library->part_count];
+
+		/* Devices that nothing in it is for do not matter. */
+		if (gt_source_open(code, archs[i], source) && !add_part(library, source))
+			gt_source_close(source);
+	}
+	if (!library->part_count) {
+		free(library);
+		return NULL;
+	}
+	library->users = 1;
+	pthread_mutex_lock(&lock);
+	gt_variants_join(library, sources);
+	pthread_mutex_unlock(&lock);
+	for (unsigned i = 0; i < library->part_count; i++)
+		gt_source_close(&sources[i]);
+	return library;
 }
 
 void gt_module_put(struct gt_module *module)
@@ -109,6 +168,8 @@ void gt_module_give_up(struct gt_module *module, CUresult why)
 {
 	pthread_mutex_lock(&lock);
 	gt_build_refused(module, why);
+	for (unsigned i = 0; i < module->part_count; i++)
+		gt_build_refused(module->parts[i], why);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -232,7 +293,11 @@ static void *get_function(void *handle, const char *name, enum gt_handle kind)
 
 static struct gt_kernel *find_kernel(const struct gt_module *module, const char *name)
 {
-	return bsearch(name, module->kernels, module->kernel_count, sizeof(*module->kernels), compare_name);
+	struct gt_kernel *kernel = bsearch(name, module->kernels, module->kernel_count, sizeof(*kernel), compare_name);
+
+	for (unsigned i = 0; i < module->part_count && !kernel; i++)
+		kernel = find_kernel(module->parts[i], name);
+	return kernel;
 }
 
 void gt_function_named(void *function, void *handle, const char *name, enum gt_handle kind)
@@ -273,11 +338,17 @@ void gt_function_alias(void *function, void *known)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Its kernels; those of a library's parts have the same names. */
+static const struct gt_module *named_in(const struct loaded *loaded)
+{
+	return loaded->module->part_count ? loaded->module->parts[0] : loaded->module;
+}
+
 /* The kernel of which this is the copy's name; NULL: none. */
 static const struct gt_kernel *find_copied(const struct loaded *loaded, const char *name)
 {
-	for (unsigned i = 0; loaded && i < loaded->module->kernel_count; i++) {
-		const struct gt_kernel *kernel = &loaded->module->kernels[i];
+	for (unsigned i = 0; loaded && i < named_in(loaded)->kernel_count; i++) {
+		const struct gt_kernel *kernel = &named_in(loaded)->kernels[i];
 
 		if (kernel->copy && !strcmp(kernel->copy, name))
 			return kernel;
@@ -350,9 +421,8 @@ static void ask_for_library(void *kernel)
 		learn(kernel, library, name, GT_HANDLE_LIBRARY);
 }
 
-struct gt_kernel *gt_function_find(const void *function)
+static struct gt_kernel *known_or_asked(void *handle)
 {
-	void *handle = (void *)(uintptr_t)function;
 	struct gt_kernel *kernel = gt_table_get(&kernel_by_function, handle);
 
 	if (kernel || !handle || !atomic_load_explicit(&replaced, memory_order_relaxed))
@@ -363,6 +433,13 @@ struct gt_kernel *gt_function_find(const void *function)
 		return kernel;
 	ask_for_library(handle);
 	return gt_table_get(&kernel_by_function, handle);
+}
+
+struct gt_kernel *gt_function_find(const void *function)
+{
+	struct gt_kernel *kernel = known_or_asked((void *)(uintptr_t)function);
+
+	return kernel ? gt_variant_here(kernel) : NULL;
 }
 
 void *gt_function_copy(const void *function)
@@ -382,8 +459,8 @@ unsigned gt_module_copies(void *handle)
 
 	pthread_mutex_lock(&lock);
 	loaded = gt_table_get(&loaded_by_handle, handle);
-	for (unsigned i = 0; loaded && i < loaded->module->kernel_count; i++)
-		count += loaded->module->kernels[i].copy != NULL;
+	for (unsigned i = 0; loaded && i < named_in(loaded)->kernel_count; i++)
+		count += named_in(loaded)->kernels[i].copy != NULL;
 	pthread_mutex_unlock(&lock);
 	return count;
 }

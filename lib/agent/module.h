@@ -12,10 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/agent/compile.h"
 #include "lib/wire/cuda_abi.h"
 #include "lib/wire/wire.h"
 
 struct gt_kernel {
+	struct gt_kernel *variant;	/* the same one for another architecture, and so on in a ring; NULL: none */
 	const struct gt_module *module;	/* NULL: loaded unseen */
 	char *name;
 	uint32_t id;
@@ -38,17 +40,24 @@ struct gt_module {
 	uint32_t id;
 	unsigned users;		/* handles of the driver that were loaded from it */
 	void *replacement;	/* what the driver gets instead; NULL: the program's own image */
+	size_t replacement_size;
+	bool has_variants;	/* its kernels have; then it is never freed */
 	struct gt_kernel *kernels;	/* by name */
 	unsigned kernel_count;
+	/* Of a library for devices of several architectures: a module for each, and no kernels of its own. */
+	struct gt_module *parts[GT_ARCHS_MAX];
+	unsigned part_count;
 };
 
 /*
- * Look at an image that is about to be loaded, and instrument it where programs
+ * Look at an image that is about to be loaded into the current context, and instrument it where programs
  * are attached.  Returns NULL when there is nothing to know of it (unknown, or
  * out of memory).  The caller hands it to gt_module_loaded() or
  * gt_module_put().
  */
 struct gt_module *gt_module_get(const void *code);
+/* The same for an image that any context of the program may use. */
+struct gt_module *gt_library_get(const void *code);
 void gt_module_put(struct gt_module *module);
 
 /* The driver refused the replacement: from now on the original serves. */

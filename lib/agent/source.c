@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lib/agent/build.h"
-#include "lib/agent/compile.h"
 
 /* Two independent 64-bit mixes; the bytes are the program's own, so chance is the only enemy. */
 static void hash_bytes(const uint8_t *bytes, size_t size, uint64_t hash[2])
@@ -39,9 +38,9 @@ static void hash_member(const struct gt_member *member, uint64_t hash[2])
 		hash_bytes(member->payload, member->stored_size, hash);
 }
 
-bool gt_source_open(const void *code, struct gt_source *source)
+bool gt_source_open(const void *code, unsigned arch, struct gt_source *source)
 {
-	*source = (struct gt_source){ .arch = gt_device_arch() };
+	*source = (struct gt_source){ .arch = arch };
 	if (!source->arch || gt_image_open(code, &source->image, &source->damage))
 		return false;
 	source->ptx_member = gt_image_choose(&source->image, source->arch, GT_MEMBER_PTX);

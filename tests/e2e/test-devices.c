@@ -149,6 +149,23 @@ START_TEST(one_library_serves_all)
 }
 END_TEST
 
+/* Which program's code ran shows in the results; the kernel is listed for each architecture. */
+START_TEST(a_library_has_code_for_each)
+{
+	const struct gputrace_kernel *kernel = NULL;
+	unsigned probed = 0;
+
+	check_mode("variants", "30", "012");
+	while ((kernel = gputrace_target_next_kernel(run.target, kernel))) {
+		ck_assert_str_eq(gputrace_kernel_get_name(kernel), "variant");
+		ck_assert_int_eq(gputrace_kernel_get_route(kernel), GPUTRACE_ROUTE_PTX);
+		ck_assert_uint_eq(gputrace_kernel_get_launches(kernel), 30);
+		probed++;
+	}
+	ck_assert_uint_eq(probed, GPUS);
+}
+END_TEST
+
 START_TEST(values_travel)
 {
 	check_mode("peer", "20", "012");
@@ -210,6 +227,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, threads_launch_on_all);
 	tcase_add_test(tcase, one_library_serves_all);
+	tcase_add_test(tcase, a_library_has_code_for_each);
 	tcase_add_test(tcase, values_travel);
 	tcase_add_test(tcase, kernels_wait_for_each_other);
 	tcase_add_test(tcase, contexts_come_and_go);

@@ -151,7 +151,7 @@ static struct gt_module *build_image(const void *image)
 	struct gt_module *module;
 
 	record_count = 0;
-	ck_assert(gt_source_open(image, &source));
+	ck_assert(gt_source_open(image, gt_device_arch(), &source));
 	module = gt_build(&source);
 	ck_assert_ptr_nonnull(module);
 	gt_source_close(&source);
@@ -381,8 +381,8 @@ START_TEST(sources)
 
 	load(TEST_FATBINS, "size.fatbin", &one, &size);
 	load(TEST_FATBINS, "balance.fatbin", &two, &size);
-	ck_assert(gt_source_open(one, &a));
-	ck_assert(gt_source_open(one, &b));
+	ck_assert(gt_source_open(one, gt_device_arch(), &a));
+	ck_assert(gt_source_open(one, gt_device_arch(), &b));
 	ck_assert_mem_eq(a.hash, b.hash, sizeof(a.hash));
 	ck_assert_ptr_null(a.ptx);
 	ck_assert_ptr_null(a.cubin);
@@ -390,7 +390,7 @@ START_TEST(sources)
 	ck_assert_ptr_nonnull(gt_source_cubin(&a));
 	ck_assert_ptr_eq(gt_source_ptx(&a), a.ptx);
 	gt_source_close(&b);
-	ck_assert(gt_source_open(two, &b));
+	ck_assert(gt_source_open(two, gt_device_arch(), &b));
 	ck_assert_mem_ne(a.hash, b.hash, sizeof(a.hash));
 	gt_source_close(&a);
 	gt_source_close(&b);

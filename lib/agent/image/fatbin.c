@@ -124,6 +124,8 @@ int gt_fatbin_read(const uint8_t *data, uint64_t size, struct gt_image *image,
 			return -EINVAL;
 		if (read_entry(&entry, data + at + entry.header_size, &member) < 0)
 			return -EINVAL;
+		member.entry = data + at;
+		member.entry_size = entry.header_size + entry.padded_size;
 		r = gt_image_add(image, &member);
 		if (r < 0) {
 			*ret_why = "out of memory";
@@ -131,4 +133,64 @@ int gt_fatbin_read(const uint8_t *data, uint64_t size, struct gt_image *image,
 		}
 	}
 	return 0;
+}
+
+/* ---- writing ---- */
+
+#define FLAGS_HOST 0x11u	/* 64 bits, Linux */
+
+static uint64_t padded(uint64_t size)
+{
+	return (size + 7) & ~UINT64_C(7);
+}
+
+static uint64_t part_size(const struct gt_fatbin_part *part)
+{
+	if (!part->code && part->member->entry)
+		return part->member->entry_size;
+	return sizeof(struct fatbin_entry) + padded(part->code ? part->size : part->member->stored_size);
+}
+
+/* As nvcc writes it. */
+static void write_part(const struct gt_fatbin_part *part, uint8_t *to)
+{
+	const struct gt_member *member = part->member;
+	const void *payload = part->code ? part->code : member->payload;
+	uint64_t size = part->code ? part->size : member->stored_size;
+	struct fatbin_entry entry = {
+		.kind = part->code || member->kind == GT_MEMBER_CUBIN ? 2 : 1, .version = 0x101,
+		.header_size = sizeof(entry), .padded_size = padded(size),
+		.arch = part->code ? part->arch : member->arch, .flags = FLAGS_HOST,
+	};
+
+	if (!part->code && member->entry) {
+		memcpy(to, member->entry, member->entry_size);
+		return;
+	}
+	if (entry.kind == 2) {
+		entry.major = 1;
+		entry.minor = 8;
+	}
+	memcpy(to, &entry, sizeof(entry));
+	memcpy(to + sizeof(entry), payload, size);
+}
+
+void *gt_fatbin_write(const struct gt_fatbin_part *parts, unsigned count, size_t *ret_size)
+{
+	struct fatbin_header header = { .magic = GT_FATBIN_MAGIC, .version = 1, .header_size = sizeof(header) };
+	uint64_t at = sizeof(header);
+	uint8_t *bytes;
+
+	for (unsigned i = 0; i < count; i++)
+		header.size += part_size(&parts[i]);
+	bytes = calloc(1, sizeof(header) + header.size);
+	if (!bytes)
+		return NULL;
+	memcpy(bytes, &header, sizeof(header));
+	for (unsigned i = 0; i < count; i++) {
+		write_part(&parts[i], bytes + at);
+		at += part_size(&parts[i]);
+	}
+	*ret_size = at;
+	return bytes;
 }

@@ -24,6 +24,8 @@ struct gt_member {
 	const uint8_t *payload;
 	uint64_t stored_size, full_size;
 	int codec;
+	const uint8_t *entry;		/* in a fatbin: its header and payload, NULL elsewhere */
+	uint64_t entry_size;
 };
 
 struct gt_image {
@@ -50,6 +52,17 @@ const struct gt_member *gt_image_choose(const struct gt_image *image, unsigned a
 /* The member's bytes, decompressed; malloc'd; PTX is cut at its NULs and NUL-terminated. */
 int gt_member_extract(const struct gt_member *member, void **ret_data, size_t *ret_size,
 		      const char **ret_why);
+
+/* Of a fatbin to be written: machine code for an architecture, or a member of another image as it is. */
+struct gt_fatbin_part {
+	unsigned arch;
+	const void *code;
+	size_t size;
+	const struct gt_member *member;	/* code NULL */
+};
+
+/* malloc'd; NULL: out of memory. */
+void *gt_fatbin_write(const struct gt_fatbin_part *parts, unsigned count, size_t *ret_size);
 
 /*
  * Names of the kernels in a cubin, with what its headers say of them.  Calls

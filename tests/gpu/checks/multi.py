@@ -203,14 +203,14 @@ def bare_ddp(lab):
 
 
 def overlaps(trace):
-    """How many all-reduce kernels run on both GPUs at the same moments: pairs, in order of time."""
+    """Of all-reduces, which no GPU can end before the other has begun, how many run on both at some moment; and how many there are."""
     by_gpu = collections.defaultdict(list)
     for kernel in trace.kernels:
-        if "nccl" in kernel["name"]:
+        if "AllReduce" in kernel["name"]:
             by_gpu[kernel["pid"]].append((kernel["start"], kernel["end"]))
-    expect(len(by_gpu) == 2, f"NCCL's kernels ran on {len(by_gpu)} GPUs")
+    expect(len(by_gpu) == 2, f"all-reduces ran on {len(by_gpu)} GPUs")
     first, second = (sorted(spans) for spans in by_gpu.values())
-    expect(len(first) == len(second), f"{len(first)} and {len(second)} kernels of NCCL's")
+    expect(len(first) == len(second), f"{len(first)} and {len(second)} all-reduces")
     return sum(a[0] < b[1] and b[0] < a[1] for a, b in zip(first, second)), len(first)
 
 
@@ -232,7 +232,7 @@ def data_parallel(lab):
     ratio = outcome.number("step") / bare.number("step")
     processes = {call["pid"] for call in trace.launches}
     numbers = (f"{len(launched)} launches of {len(processes)} processes, {orphans} without a kernel, {len(trace.kernels)} "
-               f"kernels on {len(trace.top['deviceProperties'])} GPUs; {together} of {pairs} NCCL kernels overlap; clock error at "
+               f"kernels on {len(trace.top['deviceProperties'])} GPUs; {together} of {pairs} all-reduces overlap; clock error at "
                f"most {in_order(trace)} ns; step {bare.number('step')} -> {outcome.number('step')} ns, {ratio:.3f}x; "
                f"{outcome.err.strip().splitlines()[-2:]}")
     expect(len(processes) == 2 and orphans == 0 and together == pairs and ratio <= STEP_RATIO, numbers)

@@ -16,7 +16,7 @@ except ImportError as error:
     sys.exit(77)
 
 STEPS = int(sys.argv[sys.argv.index("--steps") + 1]) if "--steps" in sys.argv else 120
-WARM = 20
+WARM = min(20, STEPS // 2)
 WIDTH = 1024
 LAYERS = 12
 

@@ -5,6 +5,7 @@
  *	devices threads N	on each GPU two host threads, N launches each, a module for each GPU
  *	devices switch N	one thread, N launches on each GPU in turns, one library for all
  *	devices peer N		N times: compute on the first, copy to the next, compute there, and so on
+ *	devices variants N	as switch, with a library that has other code for sm_90 and later
  *	devices pair N		two kernels on two GPUs, N rounds of waiting for each other's flag
  *	devices contexts N	N contexts made, used by one launch and destroyed, GPU after GPU
  *
@@ -30,6 +31,7 @@
 #include "driver.h"
 
 #define ATTRIBUTE_BUS 33
+#define ATTRIBUTE_MAJOR 75
 #define ATTRIBUTE_DEVICE 34
 #define ATTRIBUTE_DOMAIN 50
 #define NON_BLOCKING 1
@@ -290,6 +292,105 @@ static void run_peer(void)
 	CHECK(cuLibraryUnload(library));
 }
 
+/* ---- variants ---- */
+
+/* Adds a number by which one sees what code ran. */
+#define VARIANT(target, number) \
+	".version 7.8\n" \
+	".target sm_" target "\n" \
+	".address_size 64\n" \
+	".visible .entry variant(.param .u64 out)\n" \
+	"{\n" \
+	"	.reg .b32 %i, %n, %block, %value;\n" \
+	"	.reg .b64 %out, %offset;\n" \
+	"	ld.param.u64 %out, [out];\n" \
+	"	cvta.to.global.u64 %out, %out;\n" \
+	"	mov.u32 %block, %ctaid.x;\n" \
+	"	mov.u32 %n, %ntid.x;\n" \
+	"	mov.u32 %i, %tid.x;\n" \
+	"	mad.lo.u32 %i, %block, %n, %i;\n" \
+	"	mul.wide.u32 %offset, %i, 4;\n" \
+	"	add.u64 %out, %out, %offset;\n" \
+	"	ld.global.u32 %value, [%out];\n" \
+	"	add.u32 %value, %value, " number ";\n" \
+	"	st.global.u32 [%out], %value;\n" \
+	"	ret;\n" \
+	"}\n"
+
+static const struct {
+	uint32_t arch;
+	const char *text;
+} variants[] = { { 75, VARIANT("75", "75") }, { 90, VARIANT("90", "90") } };
+
+/* nvcc's container, with PTX for two architectures in it. */
+static void *make_fatbin(void)
+{
+	struct {
+		uint32_t magic;
+		uint16_t version, header_size;
+		uint64_t size;
+	} header = { 0xba55ed50, 1, 16, 0 };
+	struct {
+		uint16_t kind, version;
+		uint32_t header_size;
+		uint64_t padded_size;
+		uint32_t compressed_size, options;
+		uint16_t minor, major;
+		uint32_t arch, name, name_length;
+		uint64_t flags, reserved, full_size;
+	} entry = { .kind = 1, .version = 0x101, .header_size = 64, .minor = 8, .major = 7, .flags = 0x11 };
+	uint8_t *bytes = calloc(1, 65536), *at = bytes + sizeof(header);
+
+	for (unsigned i = 0; i < 2; i++) {
+		entry.arch = variants[i].arch;
+		entry.padded_size = (strlen(variants[i].text) + 8) & ~7ull;
+		memcpy(at, &entry, sizeof(entry));
+		memcpy(at + sizeof(entry), variants[i].text, strlen(variants[i].text));
+		at += sizeof(entry) + entry.padded_size;
+	}
+	header.size = (uint64_t)(at - bytes) - sizeof(header);
+	memcpy(bytes, &header, sizeof(header));
+	return bytes;
+}
+
+static uint32_t expected_variant(int ordinal)
+{
+	int major;
+
+	CHECK(cuDeviceGetAttribute(&major, ATTRIBUTE_MAJOR, ordinal));
+	return major >= 9 ? 90 : 75;
+}
+
+static void run_variants(void)
+{
+	void *library, *kernel, *fatbin = make_fatbin();
+
+	/* Loaded while the last one is current, used on all. */
+	CHECK(cuCtxSetCurrent(gpus[gpu_count - 1].context));
+	CHECK(cuLibraryLoadData(&library, fatbin, NULL, NULL, 0, NULL, NULL, 0));
+	CHECK(cuLibraryGetKernel(&kernel, library, "variant"));
+	for (int i = 0; i < gpu_count; i++) {
+		CHECK(cuCtxSetCurrent(gpus[i].context));
+		gpus[i].out = new_memory(&gpus[i]);
+	}
+	for (unsigned long round = 0; round < rounds; round++) {
+		for (int i = 0; i < gpu_count; i++) {
+			void *parameters[] = { &gpus[i].out };
+
+			CHECK(cuCtxSetCurrent(gpus[i].context));
+			CHECK(cuLaunchKernel(kernel, gpus[i].blocks, 1, 1, WIDTH, 1, 1, 0, NULL, parameters, NULL));
+			count(&gpus[i], gpus[i].blocks, WIDTH);
+		}
+	}
+	for (int i = 0; i < gpu_count; i++) {
+		CHECK(cuCtxSetCurrent(gpus[i].context));
+		CHECK(cuCtxSynchronize());
+		check_memory(&gpus[i], gpus[i].out, (uint32_t)rounds * expected_variant(i));
+	}
+	CHECK(cuLibraryUnload(library));
+	free(fatbin);
+}
+
 /* ---- pair ---- */
 
 /* Nothing has run on either GPU before: what a tracer prepares at a first launch must not wait for the other GPU. */
@@ -361,7 +462,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} modes[] = {
 		{ "threads", run_threads }, { "switch", run_switch }, { "peer", run_peer },
-		{ "pair", run_pair }, { "contexts", run_contexts },
+		{ "variants", run_variants },		{ "pair", run_pair }, { "contexts", run_contexts },
 	};
 
 	driver_load();
@@ -374,6 +475,6 @@ int main(int argc, char **argv)
 			return 0;
 		}
 	}
-	fail("usage: devices threads|switch|peer|pair|contexts [N]");
+	fail("usage: devices threads|switch|peer|variants|pair|contexts [N]");
 	return 2;
 }
