@@ -65,6 +65,8 @@ PROGRAMS = {
     # Driver API alone: these run on the software device as well.
     "contexts": variant("contexts.c"),
     "devices": variant("devices.c", "-lpthread"),
+    "fatbin": Program(("fatbin.c", *(f"../../../lib/agent/image/{name}.c" for name in ("cubin", "fatbin", "image"))),
+                      ("-IINCLUDE/..",)),
     "fork": variant("fork.c"),
     "getproc": variant("getproc.c"),
     "launches": variant("launches.c"),

@@ -520,6 +520,39 @@ START_TEST(aggregates)
 }
 END_TEST
 
+START_TEST(whose_instances)
+{
+	const struct gputrace_instance_info owner = { .pid = 77, .context = 5, .gpu = 3, .uuid = { 1, [15] = 9 } };
+	struct gputrace_instance_info info = { .size = sizeof(info) };
+	struct gputrace_object *object;
+	struct gputrace_map *map;
+	unsigned index;
+	void *memory;
+
+	ck_assert_int_eq(gputrace_object_new(NULL, "made", &object), 0);
+	map = add_map(object, "m", BPF_MAP_TYPE_ARRAY, 4, 8, 2, 0);
+	ck_assert_int_eq(gputrace_map_get_instance_info(map, 0, &info), -ERANGE);
+	ck_assert_int_eq(gputrace_map_get_instance_info(map, GPUTRACE_INSTANCE_INITIAL, &info), -ERANGE);
+	memory = calloc(1, gt_map_bytes(map));
+	ck_assert_int_eq(gt_map_add_instance(map, memory, NULL, NULL, &owner, &index), 0);
+	ck_assert_int_eq(gputrace_map_get_instance_info(map, (int)index, &info), 0);
+	ck_assert_uint_eq(info.size, sizeof(info));
+	ck_assert_int_eq(info.pid, 77);
+	ck_assert_uint_eq(info.context, 5);
+	ck_assert_uint_eq(info.gpu, 3);
+	ck_assert_mem_eq(info.uuid, owner.uuid, sizeof(info.uuid));
+	/* What a caller of an older version has no room for stays untouched. */
+	info = (struct gputrace_instance_info){ .size = 12, .context = 42 };
+	ck_assert_int_eq(gputrace_map_get_instance_info(map, (int)index, &info), 0);
+	ck_assert_int_eq(info.pid, 77);
+	ck_assert_uint_eq(info.context, 42);
+	info.size = 7;
+	ck_assert_int_eq(gputrace_map_get_instance_info(map, (int)index, &info), -EINVAL);
+	free(memory);
+	gputrace_object_unref(object);
+}
+END_TEST
+
 /* The memory of an instance is not ours: whatever it holds, lookups end and stay inside. */
 START_TEST(hostile_table)
 {
@@ -641,6 +674,7 @@ int main(void)
 	tcase_add_test(tcase, table_elements);
 	tcase_add_test(tcase, least_recently_used);
 	tcase_add_test(tcase, aggregates);
+	tcase_add_test(tcase, whose_instances);
 	tcase_add_test(tcase, hostile_table);
 	tcase_add_test(tcase, circular_table);
 	tcase_add_test(tcase, refreshing);

@@ -82,6 +82,21 @@ class Stream(unittest.TestCase):
         with self.assertRaisesRegex(LookupError, "2 instances"):
             entered[0]
 
+    def test_contexts_are_on_gpus(self):
+        object = gputrace.Object.open(THREADS)
+        gpus = []
+        run = Run("contexts", object=object, watch=lambda target, event: gpus.extend(target.gpus()))
+        self.assertEqual(len(set(gpus)), 1)
+        gpu = gpus[0]
+        self.assertEqual((gpu.index, gpu.name, gpu.pci_address), (0, "gputrace software device", "0000:f0:00.0"))
+        self.assertEqual((gpu.arch, gpu.sm_count, gpu.uuid.bytes[15]), (90, 4, 0))
+        self.assertEqual({event.gpu for event in run.of(EventType.KERNEL)}, {gpu})
+        self.assertEqual({event.gpu for event in run.of(EventType.API)}, set())
+        for context, view in enumerate(object["entered"].instances):
+            self.assertEqual(view.info, gputrace.InstanceInfo(run.pid, context, gpu.index, gpu.uuid))
+        with self.assertRaises(gputrace.Error):
+            object["entered"].initial.info
+
     def test_every_end_is_survived(self):
         for way in "return", "exit", "_exit", "kill":
             with self.subTest(way):

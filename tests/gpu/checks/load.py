@@ -110,3 +110,13 @@ def newer_ptx(lab):
     expect(len(refused) == 2, f"{len(refused)} kernels refused for memory probes, not 2: {outcome.err[-300:]}")
     expect(all("Unsupported .version 9.9" in reason for reason in refused.values()), f"refused: {refused}")
     return f"{seen}; memory probes: {next(iter(refused.values()))}"
+
+
+@check
+def written_container(lab):
+    """Code for several architectures in one container that the agent's writer made."""
+    program = lab.program("fatbin")
+    if lab.device == "sim":
+        # What its linker makes is no machine code, so nothing can be put into it.
+        return f"launches {lab.bare(program).number('launches')}, by itself"
+    return counts(lab, program)
