@@ -116,7 +116,11 @@ static void reset_maps(const struct gt_process *process, unsigned index)
 	}
 }
 
-/* The next context's rings begin past all that the last one can have reserved, so nothing of it looks like a record. */
+/*
+ * The next context's rings begin past all that the last one can have reserved, so nothing of it looks
+ * like a record.  Sequence numbers come again after 2^35 bytes, and what was never written over since
+ * then would: it is cleared in time.
+ */
 static void reset_rings(struct gt_process *process, unsigned index)
 {
 	const struct gt_layout *layout = &process->target->layout;
@@ -124,7 +128,12 @@ static void reset_rings(struct gt_process *process, unsigned index)
 	struct gt_area *area = &process->areas[index];
 
 	for (unsigned i = 0; i < layout->ring_count; i++) {
-		area->tail[i] += layout->rings[i].size;
+		const struct gt_layout_ring *ring = &layout->rings[i];
+		uint64_t next = area->tail[i] + ring->size;
+
+		if ((area->tail[i] ^ next) >> 34)
+			memset((uint8_t *)arena + ring->data, 0, ring->size);
+		area->tail[i] = next;
 		area->lost[i] = 0;
 		__atomic_store_n(&arena->ring_tail[i], area->tail[i], __ATOMIC_RELAXED);
 	}
