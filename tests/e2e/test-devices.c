@@ -186,6 +186,34 @@ START_TEST(contexts_come_and_go)
 }
 END_TEST
 
+START_TEST(threads_make_contexts)
+{
+	check_mode("makers", "50", "012");
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_CONTEXT], 2 * GPUS * 50);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_NOTE], 0);
+}
+END_TEST
+
+/* 32 at a time; the others run without programs, which is said once.  Later ones are seen again. */
+START_TEST(too_many_contexts)
+{
+	struct run_options options = counting();
+	unsigned kernels = 0;
+
+	run.watch = watch;
+	run_plain(&plain, false, "crowd", "40", NULL);
+	run_target(&run, &options, "crowd", "40", NULL);
+	ck_assert_str_eq(run.output, plain.output);
+	for (unsigned i = 0; i < GPUS; i++)
+		kernels += seen[i].kernels;
+	ck_assert_uint_eq(kernels, 33);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_CONTEXT], 33);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 41);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_NOTE], 1);
+	ck_assert_ptr_nonnull(strstr(run.notes, "more than 32 CUDA contexts at a time"));
+}
+END_TEST
+
 /* The program's 0 is the machine's 2, and its 1 the machine's 0. */
 START_TEST(renumbered)
 {
@@ -231,6 +259,8 @@ int main(void)
 	tcase_add_test(tcase, values_travel);
 	tcase_add_test(tcase, kernels_wait_for_each_other);
 	tcase_add_test(tcase, contexts_come_and_go);
+	tcase_add_test(tcase, threads_make_contexts);
+	tcase_add_test(tcase, too_many_contexts);
 	tcase_add_test(tcase, renumbered);
 	tcase_add_test(tcase, gpus_are_described);
 	suite_add_tcase(suite, tcase);

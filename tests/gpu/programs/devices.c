@@ -8,6 +8,8 @@
  *	devices variants N	as switch, with a library that has other code for sm_90 and later
  *	devices pair N		two kernels on two GPUs, N rounds of waiting for each other's flag
  *	devices contexts N	N contexts made, used by one launch and destroyed, GPU after GPU
+ *	devices crowd N		the same with all N there at a time, and then one more
+ *	devices makers N	as contexts, by two host threads for each GPU at once
  *
  * For each GPU it says "gpu ORDINAL PCI-ADDRESS launches N threads N"; what the
  * kernels computed is checked.
@@ -219,16 +221,22 @@ static void *run_thread(void *data)
 	return NULL;
 }
 
-static void run_threads(void)
+/* Two for each GPU. */
+static void on_threads(void *(*fn)(void *data))
 {
 	struct thread threads[2 * GPUS_MAX];
 
 	for (int i = 0; i < 2 * gpu_count; i++) {
 		threads[i].gpu = &gpus[i % gpu_count];
-		pthread_create(&threads[i].id, NULL, run_thread, &threads[i]);
+		pthread_create(&threads[i].id, NULL, fn, &threads[i]);
 	}
 	for (int i = 0; i < 2 * gpu_count; i++)
 		pthread_join(threads[i].id, NULL);
+}
+
+static void run_threads(void)
+{
+	on_threads(run_thread);
 }
 
 /* ---- switch, peer ---- */
@@ -437,22 +445,49 @@ static void run_pair(void)
 
 /* ---- contexts ---- */
 
+static void *new_context(struct gpu *gpu)
+{
+	void *context, *module, *function;
+	uint64_t out;
+
+	CHECK(cuCtxCreate_v2(&context, 0, gpu->ordinal));
+	CHECK(cuModuleLoadData(&module, ptx));
+	CHECK(cuModuleGetFunction(&function, module, "work"));
+	out = new_memory(gpu);
+	work_on(gpu, function, out, 7, NULL);
+	CHECK(cuCtxSynchronize());
+	check_memory(gpu, out, 7);
+	return context;
+}
+
 static void run_contexts(void)
 {
-	for (unsigned long i = 0; i < rounds; i++) {
-		struct gpu *gpu = &gpus[i % (unsigned)gpu_count];
-		void *context, *module, *function;
-		uint64_t out;
+	for (unsigned long i = 0; i < rounds; i++)
+		CHECK(cuCtxDestroy_v2(new_context(&gpus[i % (unsigned)gpu_count])));
+}
 
-		CHECK(cuCtxCreate_v2(&context, 0, gpu->ordinal));
-		CHECK(cuModuleLoadData(&module, ptx));
-		CHECK(cuModuleGetFunction(&function, module, "work"));
-		out = new_memory(gpu);
-		work_on(gpu, function, out, 7, NULL);
-		CHECK(cuCtxSynchronize());
-		check_memory(gpu, out, 7);
-		CHECK(cuCtxDestroy_v2(context));
-	}
+static void run_crowd(void)
+{
+	void **contexts = calloc(rounds, sizeof(*contexts));
+
+	for (unsigned long i = 0; i < rounds; i++)
+		contexts[i] = new_context(&gpus[i % (unsigned)gpu_count]);
+	for (unsigned long i = 0; i < rounds; i++)
+		CHECK(cuCtxDestroy_v2(contexts[i]));
+	free(contexts);
+	CHECK(cuCtxDestroy_v2(new_context(&gpus[0])));
+}
+
+static void *make_contexts(void *data)
+{
+	for (unsigned long i = 0; i < rounds; i++)
+		CHECK(cuCtxDestroy_v2(new_context(((struct thread *)data)->gpu)));
+	return NULL;
+}
+
+static void run_makers(void)
+{
+	on_threads(make_contexts);
 }
 
 int main(int argc, char **argv)
@@ -463,6 +498,7 @@ int main(int argc, char **argv)
 	} modes[] = {
 		{ "threads", run_threads }, { "switch", run_switch }, { "peer", run_peer },
 		{ "variants", run_variants },		{ "pair", run_pair }, { "contexts", run_contexts },
+		{ "crowd", run_crowd }, { "makers", run_makers },
 	};
 
 	driver_load();
@@ -475,6 +511,6 @@ int main(int argc, char **argv)
 			return 0;
 		}
 	}
-	fail("usage: devices threads|switch|peer|variants|pair|contexts [N]");
+	fail("usage: devices threads|switch|peer|variants|pair|contexts|crowd|makers [N]");
 	return 2;
 }
