@@ -65,6 +65,7 @@ PROGRAMS = {
     # Driver API alone: these run on the software device as well.
     "contexts": variant("contexts.c"),
     "devices": variant("devices.c", "-lpthread"),
+    "devices-runtime": variant("devices-runtime.cu"),
     "fatbin": Program(("fatbin.c", *(f"../../../lib/agent/image/{name}.c" for name in ("cubin", "fatbin", "image"))),
                       ("-IINCLUDE/..",)),
     "fork": variant("fork.c"),
