@@ -190,8 +190,8 @@ static struct gt_context *find_unused(bool *ret_soon)
 	return NULL;
 }
 
-/* Making a context takes the driver far longer than the controller needs; one that does not answer costs this once. */
-#define AREA_PATIENCE_NS 50000000
+/* Making a context takes the driver far longer than the controller needs; one that does not answer costs this long once. */
+#define AREA_PATIENCE_NS 2000000000ull
 
 static struct gt_context *wait_for_unused(void)
 {
