@@ -372,7 +372,7 @@ static void settle(struct gt_context *context)
 
 	if (!context->announced)
 		announce(context);
-	if (context->handle || !context->announced)
+	if (context->handle || context->leaving || !context->announced)
 		return;
 	/* Pairs with the reader's acquire. */
 	if (__atomic_load_n(&area->state, __ATOMIC_RELAXED) == GT_CONTEXT_LIVE)
@@ -392,6 +392,31 @@ void gt_context_forget(CUcontext handle)
 		context->usable = false;
 		settle(context);
 	}
+	pthread_mutex_unlock(&lock);
+}
+
+struct gt_context *gt_context_leave(CUcontext handle)
+{
+	struct gt_context *context;
+
+	pthread_mutex_lock(&lock);
+	context = gt_table_get(&context_by_handle, handle);
+	if (context) {
+		with_context(context, copy_out);
+		gt_table_set(&context_by_handle, handle, NULL);
+		context->leaving = true;
+		context->handle = NULL;
+		context->usable = false;
+	}
+	pthread_mutex_unlock(&lock);
+	return context;
+}
+
+void gt_context_end(struct gt_context *context)
+{
+	pthread_mutex_lock(&lock);
+	context->leaving = false;
+	settle(context);
 	pthread_mutex_unlock(&lock);
 }
 

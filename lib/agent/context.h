@@ -25,6 +25,7 @@ struct gt_context {
 	atomic_bool in_graphs;	/* graphs were given its arenas, and may be launched at any time */
 	bool usable;		/* false: setting up failed, its kernels run with probes off */
 	bool announced;
+	bool leaving;		/* the driver is about to end it */
 	/* Launch slots: the launch that has each, and where to look for the next. */
 	_Atomic uint64_t slot_owner[GT_LAUNCH_SLOTS];
 	_Atomic uint32_t next_slot;
@@ -55,6 +56,13 @@ void gt_contexts_flush(void);
 void gt_context_flush(CUcontext handle);
 /* The context is gone; its handle may come back for another one. */
 void gt_context_forget(CUcontext handle);
+/*
+ * The same in two steps, for a context that the program ends: copy out and forget the
+ * handle, which the driver may give to another thread's context at once; then, when
+ * nothing runs in it any more, let go of the rest.  NULL: it is not known.
+ */
+struct gt_context *gt_context_leave(CUcontext handle);
+void gt_context_end(struct gt_context *context);
 
 /*
  * Nobody is in a hook, and gt_active is cleared: wait for the GPU to be done with

@@ -194,22 +194,20 @@ const struct gt_hook gt_load_hooks[] = {
 
 /* ---- ends of contexts ---- */
 
-static void forget_context(CUcontext context)
+static CUresult hook_cuCtxDestroy_v2(CUcontext handle)
 {
-	gt_execs_context_gone(context);
-	gt_context_forget(context);
-}
+	struct gt_context *context = NULL;
+	CUresult result;
 
-static CUresult hook_cuCtxDestroy_v2(CUcontext context)
-{
-	bool own = gt_enter();
-
-	if (own)
-		gt_context_flush(context);
-	CUresult result = gt_cu.cuCtxDestroy_v2(context);
-
-	if (own && !result)
-		forget_context(context);
+	if (gt_enter()) {
+		gt_execs_context_gone(handle);
+		gt_modules_context_gone(handle);
+		context = gt_context_leave(handle);
+	}
+	result = gt_cu.cuCtxDestroy_v2(handle);
+	/* If it goes on after all, its kernels may still use the memory that we have there. */
+	if (context && !result)
+		gt_context_end(context);
 	gt_leave();
 	return result;
 }
@@ -229,7 +227,15 @@ static CUcontext primary_context(CUdevice device)
 	return context;
 }
 
-static CUresult end_primary(CUresult (*driver)(CUdevice), CUdevice device)
+static void forget_context(CUcontext context)
+{
+	gt_execs_context_gone(context);
+	gt_modules_context_gone(context);
+	gt_context_forget(context);
+}
+
+/* reset: it ends whoever else uses it. */
+static CUresult end_primary(CUresult (*driver)(CUdevice), CUdevice device, bool reset)
 {
 	CUcontext context = NULL;
 	unsigned int flags;
@@ -242,7 +248,8 @@ static CUresult end_primary(CUresult (*driver)(CUdevice), CUdevice device)
 			gt_context_flush(context);
 	}
 	result = driver(device);
-	if (context && !gt_cu.cuDevicePrimaryCtxGetState(device, &flags, &in_use) && !in_use)
+	if (context && !result &&
+	    (reset || (!gt_cu.cuDevicePrimaryCtxGetState(device, &flags, &in_use) && !in_use)))
 		forget_context(context);
 	gt_leave();
 	return result;
@@ -250,12 +257,12 @@ static CUresult end_primary(CUresult (*driver)(CUdevice), CUdevice device)
 
 static CUresult hook_cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
-	return end_primary(gt_cu.cuDevicePrimaryCtxRelease_v2, device);
+	return end_primary(gt_cu.cuDevicePrimaryCtxRelease_v2, device, false);
 }
 
 static CUresult hook_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-	return end_primary(gt_cu.cuDevicePrimaryCtxReset_v2, device);
+	return end_primary(gt_cu.cuDevicePrimaryCtxReset_v2, device, true);
 }
 
 const struct gt_hook gt_context_hooks[] = {

@@ -18,6 +18,7 @@ struct loaded {
 	void *handle;
 	struct gt_module *module;
 	bool library;		/* a CUlibrary */
+	CUcontext context;	/* of a module: it ends with it */
 	void **functions;	/* handles got through it */
 	unsigned function_count, function_room;
 };
@@ -184,6 +185,8 @@ void gt_module_loaded(void *handle, struct gt_module *module, bool library)
 	} else {
 		*loaded = (struct loaded){ .next = all_loaded, .link = &all_loaded, .handle = handle,
 					   .module = module, .library = library };
+		if (!library && gt_cu.cuCtxGetCurrent(&loaded->context))
+			loaded->context = NULL;
 		replaced += module->replacement != NULL;
 		if (all_loaded)
 			all_loaded->link = &loaded->next;
@@ -207,9 +210,12 @@ void gt_module_alias(void *handle, void *known)
 		gt_module_loaded(handle, loaded->module, false);
 }
 
+/* The driver gives a handle to somebody else when it is free. */
 static void forget_functions(struct loaded *loaded)
 {
 	for (unsigned i = 0; i < loaded->function_count; i++) {
+		if (gt_table_get(&loaded_by_function, loaded->functions[i]) != loaded)
+			continue;
 		gt_table_set(&kernel_by_function, loaded->functions[i], NULL);
 		gt_table_set(&loaded_by_function, loaded->functions[i], NULL);
 		gt_table_set(&copy_by_function, loaded->functions[i], NULL);
@@ -222,7 +228,8 @@ static void forget_functions(struct loaded *loaded)
 
 static void forget(struct loaded *loaded)
 {
-	gt_table_set(&loaded_by_handle, loaded->handle, NULL);
+	if (gt_table_get(&loaded_by_handle, loaded->handle) == loaded)
+		gt_table_set(&loaded_by_handle, loaded->handle, NULL);
 	replaced -= loaded->module->replacement != NULL;
 	forget_functions(loaded);
 	*loaded->link = loaded->next;
@@ -240,6 +247,19 @@ void gt_module_unloaded(void *handle)
 	loaded = gt_table_get(&loaded_by_handle, handle);
 	if (loaded)
 		forget(loaded);
+	pthread_mutex_unlock(&lock);
+}
+
+void gt_modules_context_gone(CUcontext context)
+{
+	struct loaded *next;
+
+	pthread_mutex_lock(&lock);
+	for (struct loaded *loaded = all_loaded; loaded; loaded = next) {
+		next = loaded->next;
+		if (!loaded->library && loaded->context == context)
+			forget(loaded);
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -269,6 +289,8 @@ static void add_function(void *function, struct loaded *loaded, struct gt_kernel
 	if (gt_table_get(&kernel_by_function, function) == kernel &&
 	    gt_table_get(&loaded_by_function, function) == loaded)
 		return;
+	gt_table_set(&copy_by_function, function, NULL);
+	gt_table_set(&function_by_copy, function, NULL);
 	if (remember_function(loaded, function) &&
 	    !gt_table_set(&loaded_by_function, function, loaded))
 		gt_table_set(&kernel_by_function, function, kernel);

@@ -69,6 +69,8 @@ void gt_module_loaded(void *handle, struct gt_module *module, bool library);
 void gt_module_alias(void *handle, void *known);
 /* Forget a handle and the functions got through it. */
 void gt_module_unloaded(void *handle);
+/* The same for all modules of a context. */
+void gt_modules_context_gone(CUcontext context);
 
 enum gt_handle { GT_HANDLE_MODULE, GT_HANDLE_LIBRARY };
 
