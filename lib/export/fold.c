@@ -186,12 +186,35 @@ static int remember_launch(struct gt_fold *fold, const struct gputrace_event *ev
 	return r;
 }
 
+/*
+ * How many frames lead from the call to others.  The first is in code for certain;
+ * one that is not means that a function without a frame pointer had its register
+ * for something else, and that all behind it is chance.
+ */
+static unsigned trusted_frames(const struct gputrace_event *event, struct gputrace_symbolizer *symbolizer)
+{
+	const struct gputrace_frame *frame;
+
+	for (unsigned i = 0; symbolizer && event->pid > 0 && i < event->stack_count; i++) {
+		if (event->stack[i] > 1 && !gputrace_symbolizer_resolve(symbolizer, event->pid, event->time,
+									event->stack[i] - 1, &frame) &&
+		    gputrace_frame_get_module(frame))
+			continue;
+		/* When nothing is known of the process, addresses are all there is. */
+		return i ? i : event->stack_count;
+	}
+	return event->stack_count;
+}
+
 static int add_call(struct gt_fold *fold, const struct gputrace_event *event,
 		    struct gputrace_symbolizer *symbolizer)
 {
 	struct gt_stack_node *node = root_of(fold, event);
+	unsigned count = trusted_frames(event, symbolizer);
 
-	for (unsigned i = event->stack_count; node && i--;)
+	if (node && count < event->stack_count)
+		node = gt_stack_tree_below(fold->tree, node, "[unknown]");
+	for (unsigned i = count; node && i--;)
 		node = add_address(fold, node, event, event->stack[i], symbolizer);
 	node = node ? gt_stack_tree_below(fold->tree, node, event->name ? event->name : "?") : NULL;
 	if (!node)

@@ -28,12 +28,12 @@ int gputrace_symbolizer_resolve(struct gputrace_symbolizer *symbolizer, int pid,
 				const struct gputrace_frame **ret_frame)
 {
 	static char names[][32] = { "main", "inner", "middle", "outer(int; char)" };
-	static struct gputrace_frame outer = { .name = names[3] }, middle = { .name = names[2], .caller = &outer };
+	static struct gputrace_frame outer = { .name = names[3], .module = "p" }, middle = { .name = names[2], .module = "p", .caller = &outer };
 	static struct gputrace_frame frames[4];
 
 	(void)symbolizer, (void)pid, (void)time;
-	frames[0] = (struct gputrace_frame){ .name = names[0] };
-	frames[1] = (struct gputrace_frame){ .name = names[1], .caller = &middle };
+	frames[0] = (struct gputrace_frame){ .name = names[0], .module = "p" };
+	frames[1] = (struct gputrace_frame){ .name = names[1], .module = "p", .caller = &middle };
 	frames[2] = (struct gputrace_frame){ .module = "/opt/lib/libfoo.so", .offset = 0x123, .reason = "no symbol" };
 	frames[3] = (struct gputrace_frame){ .address = address, .reason = "no code" };
 	*ret_frame = &frames[address == 0x1000 ? 0 : address == 0x2000 ? 1 : address == 0x3000 ? 2 : 3];

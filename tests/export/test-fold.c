@@ -96,6 +96,26 @@ START_TEST(stacks_are_summed)
 }
 END_TEST
 
+/* A frame that is not in code, and what seems to have called it, are none. */
+START_TEST(lost_stacks)
+{
+	static const uint64_t lost[] = { 0x2001, 0x5001, 0x1001 }, strange[] = { 0x5001, 0x1001 };
+	struct gputrace_event event = call(0, "cuInit", 1000, 1001);
+
+	gputrace_writer_set_symbolizer(writer, SYMBOLIZER);
+	event.stack = lost;
+	add(event);
+	event = call(0, "cuInit", 2000, 2001);
+	event.stack = strange;
+	event.stack_count = 2;
+	add(event);
+	finish();
+	has_lines(2);
+	has_line("train;[unknown];outer(int: char);middle;inner;cuInit 1");
+	has_line("train;main;0x5000;cuInit 1");
+}
+END_TEST
+
 START_TEST(without_a_symbolizer)
 {
 	struct gputrace_event event = call(0, "cuInit", 1000, 1001);
@@ -228,6 +248,7 @@ int main(void)
 
 	tcase_add_checked_fixture(group, set_up, tear_down);
 	tcase_add_test(group, stacks_are_summed);
+	tcase_add_test(group, lost_stacks);
 	tcase_add_test(group, without_a_symbolizer);
 	tcase_add_test(group, kernels_are_below_their_launches);
 	tcase_add_test(group, calls_within_calls);
