@@ -9,8 +9,9 @@ GPUTRACE_BEGIN_DECLS
 struct gputrace_ctx;
 
 /*
- * A traced program: the process started here and the children it starts; or some
- * that are watched only.  Since 0.1.
+ * A traced program: the process started here and the children it starts, a
+ * process that runs already, or the calling one; or some that are watched only.
+ * Since 0.1.
  */
 struct gputrace_target;
 
@@ -40,6 +41,46 @@ GPUTRACE_API int gputrace_target_spawn(struct gputrace_ctx *ctx, char *const arg
 				       const struct gputrace_spawn_opts *opts,
 				       struct gputrace_target **ret_target);
 
+struct gputrace_live_opts {
+	uint64_t size;
+	const char *agent;		/* path of libgputrace-agent.so; default: the installed one */
+	uint64_t agent_ring_bytes;	/* a power of two; default 4 MiB */
+	uint64_t gpu_ring_bytes;	/* timeline ring per CUDA context, a power of two; default 4 MiB */
+	uint32_t flags;			/* 0 */
+	uint32_t reserved;
+};
+
+/*
+ * Prepare to trace a process that is running and has loaded libcuda; its children
+ * are not followed.  Attach programs, then call gputrace_target_resume(), which
+ * puts the agent in: one thread is stopped for about a millisecond, none is
+ * otherwise.  Images loaded from then on get programs; the kernels of those
+ * loaded before are listed, and their launches recorded.
+ * -ESRCH: no such process; -EPERM: it may not be traced (the sentence says why);
+ * -EBUSY: a debugger traces it; -ENOEXEC: libraries cannot be loaded into it;
+ * -ENODEV: it has not loaded libcuda; -ENOENT, -EACCES: no agent, or it cannot be read;
+ * -EINVAL, -E2BIG: pid, opts; -ENOMEM.
+ */
+GPUTRACE_API int gputrace_target_attach(struct gputrace_ctx *ctx, int pid,
+					const struct gputrace_live_opts *opts,
+					struct gputrace_target **ret_target);
+
+/*
+ * Prepare to trace the calling process itself, whether it has loaded libcuda or
+ * not; otherwise as gputrace_target_attach().  For use in this process alone, not in a child forked
+ * from it.  -ENOENT, -EACCES, -EINVAL, -E2BIG, -ENOMEM: the same.
+ */
+GPUTRACE_API int gputrace_target_self(struct gputrace_ctx *ctx, const struct gputrace_live_opts *opts,
+				      struct gputrace_target **ret_target);
+
+/*
+ * Let go of all processes of the target, which go on as they were: waits until the kernels
+ * that carry programs have ended, at most timeout_ms (-1: for ever).  What was recorded
+ * can still be read, to the end of the stream.  Kernels that were put into graphs
+ * meanwhile keep their programs.  -ETIMEDOUT: it is done later, when they have ended.
+ */
+GPUTRACE_API int gputrace_target_detach(struct gputrace_target *target, int timeout_ms);
+
 /*
  * Watch processes from outside, without an agent in them: `pid` and all that it has
  * started and will start, or GPUTRACE_EVERY_PROCESS, those that run and those that
@@ -62,14 +103,21 @@ GPUTRACE_API struct gputrace_target *gputrace_target_ref(struct gputrace_target 
  */
 GPUTRACE_API struct gputrace_target *gputrace_target_unref(struct gputrace_target *target);
 
-/* Let the program run; returns when it does.  -EALREADY: it does; -ESRCH: it is gone; the errors of execve(2). */
+/*
+ * Let the program run; returns when it does.  -EALREADY: it does; -ESRCH: it is gone; the errors of execve(2).
+ * For a process that runs already: begin.  -EAGAIN: no thread of it can be borrowed
+ * now (all compute without a system call, or it is stopped); -EBUSY: it is traced already; -ECHILD: it
+ * was forked from a traced process; -ENOEXEC: the agent cannot be loaded; -ENOENT: no
+ * libcuda; -ENOSPC: no room for a few bytes of code; -EPERM, -EMFILE and the like: what the process may not do;
+ * -ETIMEDOUT.
+ */
 GPUTRACE_API int gputrace_target_resume(struct gputrace_target *target);
 
 GPUTRACE_API int gputrace_target_get_pid(const struct gputrace_target *target);
 
 /*
  * Has the program ended?  1 and *ret_status (may be NULL) as of waitpid(2), 0 if it
- * runs.  Does not block.
+ * runs.  Does not block.  Of a process that was not started here no status is known: 0.
  */
 GPUTRACE_API int gputrace_target_has_exited(struct gputrace_target *target, int *ret_status);
 

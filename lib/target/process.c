@@ -55,22 +55,28 @@ static void make_room(struct gputrace_target *target)
 int gt_process_accept(struct gputrace_target *target)
 {
 	int fd = accept4(target->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct gt_process *process, **link;
-	struct epoll_event event = { .events = EPOLLIN };
 
 	if (fd < 0)
 		return errno == EAGAIN ? 0 : -errno;
 	make_room(target);
+	return gt_process_add(target, fd, true);
+}
+
+int gt_process_add(struct gputrace_target *target, int fd, bool knocks)
+{
+	struct gt_process *process, **link;
+	struct epoll_event event = { .events = EPOLLIN };
+
 	process = calloc(1, sizeof(*process));
 	event.data.ptr = process;
 	if (!process || !may_connect(fd, &process->pid) ||
 	    epoll_ctl(target->epoll_fd, EPOLL_CTL_ADD, fd, &event)) {
 		free(process);
 		close(fd);
-		return -EACCES;
+		return gt_error(-EACCES, "the process is another user's, or memory is short");
 	}
 	process->target = target;
-	process->knocks = true;
+	process->knocks = knocks;
 	process->socket = fd;
 	process->shm_fd = -1;
 	for (link = &target->processes; *link; link = &(*link)->next)
@@ -102,7 +108,7 @@ static int send_config(struct gt_process *process, int config_fd)
 	part->cmsg_type = SCM_RIGHTS;
 	part->cmsg_len = CMSG_LEN(fds_size);
 	memcpy(CMSG_DATA(part), fds, fds_size);
-	return sendmsg(process->socket, &header, MSG_NOSIGNAL) == (ssize_t)sizeof(message) ? 0 : -errno;
+	return sendmsg(process->socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(message) ? 0 : -errno;
 }
 
 /* The process said hello: give it shared memory and its orders. */
@@ -135,7 +141,7 @@ static int configure(struct gt_process *process)
 	return r;
 }
 
-static void let_go(struct gt_process *process)
+void gt_process_let_go(struct gt_process *process)
 {
 	if (process->socket < 0)
 		return;
@@ -160,6 +166,8 @@ static bool serve_hello(struct gt_process *process, const struct gt_msg_hello *h
 
 	if (process->configured || (process->knocks && !knows_secret(process->target, hello->secret)))
 		return false;
+	if (process->target->kind == GT_TARGET_SELF)
+		gt_live_find_libcuda(process->target);	/* the agent may have been what loaded it */
 	memcpy(process->command, hello->command, sizeof(process->command));
 	process->command[sizeof(process->command) - 1] = 0;
 	r = configure(process);
@@ -191,12 +199,12 @@ bool gt_process_serve(struct gt_process *process)
 			process->flush_serial = in.msg.value;
 			ok = process->configured;
 		} else {
-			ok = process->configured && (in.msg.type == GT_MSG_READY || in.msg.type == GT_MSG_BYE);
+			ok = process->configured && in.msg.type == GT_MSG_READY;
 			process->ready |= ok;
 		}
 	}
 	if (!ok)
-		let_go(process);
+		gt_process_let_go(process);
 	return ok;
 }
 
@@ -236,7 +244,7 @@ void gt_process_forget(struct gt_process *process)
 
 void gt_process_free(struct gt_process *process)
 {
-	let_go(process);
+	gt_process_let_go(process);
 	for (unsigned i = 0; i < GT_GPUS_MAX; i++)
 		gputrace_clock_unref(process->clocks[i]);
 	if (process->base)

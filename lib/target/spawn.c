@@ -26,7 +26,7 @@ extern char **environ;
 
 /* ---- what is wanted ---- */
 
-static int check_ring(const char *what, uint64_t *bytes)
+int gt_spawn_check_ring(const char *what, uint64_t *bytes)
 {
 	if (!*bytes)
 		*bytes = DEFAULT_RING;
@@ -36,14 +36,14 @@ static int check_ring(const char *what, uint64_t *bytes)
 	return 0;
 }
 
-static const char *default_agent(void)
+const char *gt_spawn_default_agent(void)
 {
 	const char *path = secure_getenv("GPUTRACE_AGENT");
 
 	return path && *path ? path : GT_AGENT_PATH;
 }
 
-static const char *sim_directory(void)
+const char *gt_spawn_sim_directory(void)
 {
 	const char *path = secure_getenv("GPUTRACE_SIM_DIR");
 
@@ -59,13 +59,13 @@ int gt_spawn_check(char *const argv[], struct gputrace_spawn_opts *opts)
 	if (opts->flags || opts->device > GPUTRACE_DEVICE_SIM)
 		return gt_error(-EINVAL, "unknown device or flags in the spawn options");
 	if (!opts->agent)
-		opts->agent = default_agent();
+		opts->agent = gt_spawn_default_agent();
 	if (access(opts->agent, R_OK))
 		return gt_error(-errno, "%s: the agent that goes into the program cannot be read (%s); install libgputrace or set GPUTRACE_AGENT",
 				opts->agent, strerror(errno));
-	r = check_ring("agent_ring_bytes", &opts->agent_ring_bytes);
+	r = gt_spawn_check_ring("agent_ring_bytes", &opts->agent_ring_bytes);
 	if (!r)
-		r = check_ring("gpu_ring_bytes", &opts->gpu_ring_bytes);
+		r = gt_spawn_check_ring("gpu_ring_bytes", &opts->gpu_ring_bytes);
 	return r;
 }
 
@@ -150,7 +150,7 @@ static bool make_ours(const struct gputrace_target *target, const struct gputrac
 	char door[sizeof(target->secret) + sizeof(target->socket_path)];
 	const char *const values[OUR_NAMES] = {
 		opts->agent, door, earlier(from, GT_ENV_INJECTION, opts->agent),
-		opts->agent, earlier(from, GT_ENV_NVTX, opts->agent), sim_directory(),
+		opts->agent, earlier(from, GT_ENV_NVTX, opts->agent), gt_spawn_sim_directory(),
 	};
 
 	snprintf(door, sizeof(door), "%s:%s", target->secret, target->socket_path);
@@ -315,7 +315,7 @@ void gt_spawn_watch(struct gputrace_target *target)
 static void find_libcuda(struct gputrace_target *target, char *const *envp)
 {
 	if (target->software_device) {
-		if (asprintf(&target->libcuda, "%s/libcuda.so.1", sim_directory()) < 0)
+		if (asprintf(&target->libcuda, "%s/libcuda.so.1", gt_spawn_sim_directory()) < 0)
 			target->libcuda = NULL;
 	} else if (gt_find_library_in(GT_LIBCUDA, value_of(envp, "LD_LIBRARY_PATH"), &target->libcuda)) {
 		target->libcuda = NULL;
@@ -333,7 +333,7 @@ int gt_spawn(struct gputrace_target *target, char *const argv[], const struct gp
 	if (target->software_device) {
 		char path[4096];
 
-		snprintf(path, sizeof(path), "%s/libcuda.so.1", sim_directory());
+		snprintf(path, sizeof(path), "%s/libcuda.so.1", gt_spawn_sim_directory());
 		if (access(path, R_OK))
 			return gt_error(-ENOENT, "%s: the software device is not there (%s); install it or set GPUTRACE_SIM_DIR",
 					path, strerror(errno));
@@ -376,7 +376,7 @@ int gt_spawn_go(struct gputrace_target *target)
 
 void gt_spawn_abandon(struct gputrace_target *target)
 {
-	if (target->pid > 0 && !target->resumed && !target->exited) {
+	if (target->kind == GT_TARGET_SPAWNED && target->pid > 0 && !target->resumed && !target->exited) {
 		kill(target->pid, SIGKILL);
 		waitpid(target->pid, &target->status, 0);
 		target->exited = true;

@@ -3,8 +3,15 @@
 #ifndef GT_TARGET_SPAWN_H
 #define GT_TARGET_SPAWN_H
 
+#include <stdint.h>
+
 struct gputrace_target;
 struct gputrace_spawn_opts;
+
+/* What is taken where the caller says nothing; a ring's size is checked.  -EINVAL with gt_error() text. */
+const char *gt_spawn_default_agent(void);
+const char *gt_spawn_sim_directory(void);
+int gt_spawn_check_ring(const char *what, uint64_t *bytes);
 
 /* Check arguments and fill in defaults; errors as gputrace_target_spawn(). */
 int gt_spawn_check(char *const argv[], struct gputrace_spawn_opts *opts);

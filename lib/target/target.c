@@ -73,6 +73,7 @@ static void destroy(struct gputrace_target *target)
 	gt_spawn_close(target);
 	gt_layout_free(&target->layout);
 	free(target->libcuda);
+	free(target->agent);
 	gputrace_ctx_unref(target->ctx);
 	free(target);
 }
@@ -129,7 +130,7 @@ int gputrace_target_resume(struct gputrace_target *target)
 		if (r)
 			return r;
 	}
-	return gt_spawn_go(target);
+	return target->kind == GT_TARGET_SPAWNED ? gt_spawn_go(target) : gt_live_begin(target);
 }
 
 int gputrace_target_get_pid(const struct gputrace_target *target)
@@ -152,7 +153,7 @@ static bool has_gone(const struct gputrace_target *target)
 
 int gputrace_target_has_exited(struct gputrace_target *target, int *ret_status)
 {
-	if (target->kind == GT_TARGET_WATCHED) {
+	if (target->kind != GT_TARGET_SPAWNED) {
 		target->exited = target->exited || has_gone(target);
 	} else if (!target->exited && target->pid > 0) {
 		int status = 0;
@@ -217,7 +218,33 @@ bool gt_target_is_over(struct gputrace_target *target)
 
 	if (target->kind == GT_TARGET_WATCHED)
 		return gt_watch_is_over(target);
-	return exited && !gt_target_has_live_agents(target);
+	/* Into a process that ran already an agent comes once, and the process may go on without it. */
+	return (exited || (target->kind != GT_TARGET_SPAWNED && target->resumed)) &&
+	       !gt_target_has_live_agents(target);
+}
+
+int gputrace_target_detach(struct gputrace_target *target, int timeout_ms)
+{
+	uint64_t deadline = now_ms() + (timeout_ms < 0 ? UINT32_MAX : (uint64_t)timeout_ms);
+
+	for (struct gt_process *process = target->processes; process; process = process->next) {
+		if (process->socket >= 0 && gt_process_send(process, GT_MSG_DETACH, 0))
+			gt_process_let_go(process);
+	}
+	while (gt_target_has_live_agents(target)) {
+		struct pollfd wait = { .fd = target->epoll_fd, .events = POLLIN };
+
+		if (now_ms() >= deadline)
+			break;
+		poll(&wait, 1, 10);
+		gputrace_target_dispatch(target);
+	}
+	if (!gt_target_has_live_agents(target))
+		return 0;
+	for (struct gt_process *process = target->processes; process; process = process->next)
+		gt_process_let_go(process);
+	return gt_error(-ETIMEDOUT, "kernels are still running after %d ms: the process goes on and lets go when they end",
+			timeout_ms);
 }
 
 void gt_target_switch(struct gputrace_target *target, uint32_t bit, bool on)

@@ -84,13 +84,14 @@ struct gt_shared_map {
 };
 
 /* How we came to a process. */
-enum gt_target_kind { GT_TARGET_SPAWNED, GT_TARGET_WATCHED };
+enum gt_target_kind { GT_TARGET_SPAWNED, GT_TARGET_ATTACHED, GT_TARGET_SELF, GT_TARGET_WATCHED };
 
 struct gputrace_target {
 	atomic_uint references;
 	struct gputrace_ctx *ctx;
 	enum gt_target_kind kind;
 	pid_t pid;
+	char *agent;		/* to be put into a running process */
 	int go_fd;		/* write end: lets the child run; -1 once it does */
 	int exec_fd;		/* read end: its exec's errno, or end of file */
 	int pid_fd;		/* readable when the program has ended; -1: not available */
@@ -136,10 +137,21 @@ bool gt_target_is_over(struct gputrace_target *target);
 /* watch.c: have all processes that are watched ended, or is nothing watched any longer? */
 bool gt_watch_is_over(struct gputrace_target *target);
 
+/* live.c: the process runs already.  Find out what it runs on; begin. */
+int gt_live_find_libcuda(struct gputrace_target *target);
+int gt_live_begin(struct gputrace_target *target);
+
 /* process.c */
 int gt_process_accept(struct gputrace_target *target);
+/*
+ * A connected socket, ours from now on also when it fails.  knocks: of somebody who has to
+ * know the secret.  With gt_error() text.
+ */
+int gt_process_add(struct gputrace_target *target, int fd, bool knocks);
 /* Take in one message; false when the agent is gone. */
 bool gt_process_serve(struct gt_process *process);
+/* Nothing more is heard of it; the agent in it notices. */
+void gt_process_let_go(struct gt_process *process);
 /* It is gone: if it was never given shared memory, there is nothing more to know of it. */
 void gt_process_forget(struct gt_process *process);
 void gt_process_free(struct gt_process *process);

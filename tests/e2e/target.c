@@ -23,10 +23,14 @@
  *	target interrupted N	the agent is at work, asks for memory the Nth time, and a signal comes, whose handler calls exit
  *	target drop		as vecadd 4, by a user without privileges that it became before CUDA
  *	target knock		as vecadd 4, after knocking at the controller's door with a wrong secret
+ *	target live THREADS	threads launch until a line is read, for each line before the last "." a
+ *				module is loaded and run once
  *	target clone		a child made behind the C library's back returns from main, then the parent
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -504,6 +508,65 @@ static void knock(void)
 	close(fd);
 }
 
+static atomic_bool live_over;
+static atomic_long live_launches;
+
+static void *launch_until_over(void *f)
+{
+	CHECK(cuCtxSetCurrent(primary));
+	for (unsigned i = 0; !atomic_load(&live_over); i++) {
+		CHECK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+		atomic_fetch_add(&live_launches, 1);
+		if (i % 16 == 15)
+			CHECK(cuCtxSynchronize());
+	}
+	return NULL;
+}
+
+/* A line came: load, run once, and say what the counter is; the image is one that nobody has seen. */
+static void run_another(unsigned number)
+{
+	CUdeviceptr address;
+	CUmodule other;
+	CUfunction f;
+	uint32_t value;
+	size_t size;
+	char *text;
+
+	if (asprintf(&text, "%s// %u\n", ptx, number) < 0)
+		_exit(5);
+	CHECK(cuModuleLoadData(&other, text));
+	CHECK(cuModuleGetFunction(&f, other, "bump"));
+	CHECK(cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL));
+	CHECK(cuCtxSynchronize());
+	CHECK(cuModuleGetGlobal_v2(&address, &size, other, "counter"));
+	CHECK(cuMemcpyDtoH_v2(&value, address, 4));
+	printf("another %u\n", value);
+	fflush(stdout);
+	CHECK(cuModuleUnload(other));
+	free(text);
+}
+
+static void run_live(int threads_wanted)
+{
+	CUfunction f = function("bump");
+	pthread_t threads[16];
+	char line[64];
+	int count = threads_wanted < 16 ? threads_wanted : 16;
+
+	for (int i = 0; i < count; i++)
+		pthread_create(&threads[i], NULL, launch_until_over, f);
+	printf("ready\n");
+	fflush(stdout);
+	for (unsigned i = 0; fgets(line, sizeof(line), stdin) && line[0] != '.'; i++)
+		run_another(i);
+	atomic_store(&live_over, true);
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(cuCtxSynchronize());
+	printf("%s\n", read_counter() - 5 == (uint32_t)(32 * atomic_load(&live_launches)) ? "exact" : "wrong");
+}
+
 static int run_clone(void)
 {
 	pid_t child;
@@ -603,6 +666,8 @@ int main(int argc, char **argv)
 		run_global();
 	else if (!strcmp(what, "descriptors"))
 		run_descriptors();
+	else if (!strcmp(what, "live"))
+		run_live(number);
 	else if (!strcmp(what, "clone"))
 		return run_clone();
 	else if (!strcmp(what, "leave"))

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/target/courier.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/target/hijack.h"
+#include "lib/target/mapped.h"
+#include "lib/util/error.h"
+
+const char *const gt_courier_libraries[] = { "libc.so.6", "libpthread.so.0", "libdl.so.2", NULL };
+
+/* The page that we share: zeros at first. */
+struct shared {
+	uint64_t turn;		/* enum turn */
+	uint64_t function, args[6], result;
+	uint64_t thread, munmap;
+};
+enum turn { TURN_OURS, TURN_CALL, TURN_LEAVE };
+#define PAGE 4096
+#define ROOM 2048
+
+/*
+ * What the borrowed thread runs: it makes the page and the new thread, with
+ * pthread_create in rbp, the thread's code in r14 and munmap in r15, and leaves the page's address in r12
+ * and pthread_create's result (or mmap's error) in r13.  Then the new thread's code,
+ * whose only argument is the page.
+ */
+extern const uint8_t gt_courier_stub[], gt_courier_stub_end[], gt_courier_thread[], gt_courier_end[];
+__asm__(".pushsection .rodata\n"
+	".globl gt_courier_stub, gt_courier_stub_end, gt_courier_thread, gt_courier_end\n"
+	".hidden gt_courier_stub, gt_courier_stub_end, gt_courier_thread, gt_courier_end\n"
+	"gt_courier_stub:\n"
+	"	movl $9, %eax\n"		/* mmap */
+	"	xorl %edi, %edi\n"
+	"	movl $4096, %esi\n"
+	"	movl $3, %edx\n"		/* PROT_READ | PROT_WRITE */
+	"	movl $0x22, %r10d\n"		/* MAP_PRIVATE | MAP_ANONYMOUS */
+	"	movq $-1, %r8\n"
+	"	xorl %r9d, %r9d\n"
+	"	syscall\n"
+	"	movq %rax, %r12\n"
+	"	movq %rax, %r13\n"
+	"	cmpq $-4096, %rax\n"
+	"	ja 1f\n"
+	"	movq %r15, 80(%r12)\n"
+	"	leaq 72(%r12), %rdi\n"
+	"	xorl %esi, %esi\n"
+	"	movq %r14, %rdx\n"
+	"	movq %r12, %rcx\n"
+	"	call *%rbp\n"
+	"	movslq %eax, %r13\n"
+	"1:	movl $15, %eax\n"		/* rt_sigreturn */
+	"	syscall\n"
+	"gt_courier_stub_end:\n"
+	"gt_courier_thread:\n"
+	"	pushq %rbx\n"
+	"	pushq %r12\n"
+	"	subq $24, %rsp\n"
+	"	movq %rdi, %rbx\n"
+	"2:	movl $20000, %r12d\n"		/* times half a millisecond */
+	"3:	movq (%rbx), %rax\n"
+	"	cmpq $1, %rax\n"
+	"	je 4f\n"
+	"	cmpq $2, %rax\n"
+	"	je 5f\n"
+	"	movq $0, (%rsp)\n"
+	"	movq $500000, 8(%rsp)\n"
+	"	movl $35, %eax\n"		/* nanosleep */
+	"	movq %rsp, %rdi\n"
+	"	xorl %esi, %esi\n"
+	"	syscall\n"
+	"	decl %r12d\n"
+	"	jnz 3b\n"
+	"	jmp 5f\n"
+	"4:	movq 16(%rbx), %rdi\n"
+	"	movq 24(%rbx), %rsi\n"
+	"	movq 32(%rbx), %rdx\n"
+	"	movq 40(%rbx), %rcx\n"
+	"	movq 48(%rbx), %r8\n"
+	"	movq 56(%rbx), %r9\n"
+	"	xorl %eax, %eax\n"
+	"	call *8(%rbx)\n"
+	"	movq %rax, 64(%rbx)\n"
+	"	movq $0, (%rbx)\n"
+	"	jmp 2b\n"
+	"5:	movq 80(%rbx), %rax\n"		/* munmap, which returns to our caller: then nobody is here */
+	"	movq %rbx, %rdi\n"
+	"	movl $4096, %esi\n"
+	"	addq $24, %rsp\n"
+	"	popq %r12\n"
+	"	popq %rbx\n"
+	"	jmp *%rax\n"
+	"gt_courier_end:\n"
+	".popsection\n");
+_Static_assert(offsetof(struct shared, function) == 8 && offsetof(struct shared, args) == 16 &&
+	       offsetof(struct shared, result) == 64 && offsetof(struct shared, thread) == 72 &&
+	       offsetof(struct shared, munmap) == 80, "as the code has it");
+
+static size_t code_size(void)
+{
+	return (size_t)(gt_courier_end - gt_courier_stub);
+}
+
+/* ---- a place for the code: what is left of the last page of a library's code ---- */
+
+static int is_supported(pid_t pid)
+{
+	char name[64];
+	Elf64_Ehdr header = { 0 };
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/exe", (int)pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return gt_error(-errno, "the program of process %d cannot be read: %s", (int)pid, strerror(errno));
+	n = read(fd, &header, sizeof(header));
+	close(fd);
+	if (n != sizeof(header) || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
+		return gt_error(-ENOEXEC, "process %d is not a 64-bit x86 program", (int)pid);
+	return 0;
+}
+
+/* Where the executable segment of the file ends, as an offset in it; 0: not known. */
+static uint64_t code_end(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t end = 0;
+	GElf_Phdr p;
+	size_t count;
+	Elf *elf;
+
+	if (fd < 0)
+		return 0;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (elf && !elf_getphdrnum(elf, &count)) {
+		for (size_t i = 0; i < count; i++) {
+			if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && p.p_flags & PF_X)
+				end = p.p_offset + p.p_filesz;
+		}
+	}
+	elf_end(elf);
+	close(fd);
+	return end;
+}
+
+static uint64_t find_place(pid_t pid, size_t size)
+{
+	static const char *const libraries[] = {
+		"libc.so.6", "libm.so.6", "libcuda.so.1", "libstdc++.so.6", "libpthread.so.0", "libdl.so.2",
+		"libgcc_s.so.1", "librt.so.1", "ld-linux-x86-64.so.2",
+	};
+	struct gt_mapped library;
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		uint64_t end, place;
+
+		if (gt_mapped_find(pid, libraries[i], &library))
+			continue;
+		end = (code_end(library.path) + 15) & ~15ull;
+		if (!end || PAGE - end % PAGE < size || end % PAGE == 0)
+			continue;
+		place = gt_mapped_place(pid, &library, end);
+		if (place)
+			return place;
+	}
+	return 0;
+}
+
+/* ---- memory ---- */
+
+int gt_courier_get(const struct gt_courier *courier, uint64_t address, void *bytes, size_t size)
+{
+	struct iovec local = { bytes, size }, remote = { (void *)address, size };
+
+	return process_vm_readv(courier->pid, &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 :
+	       gt_error(-ESRCH, "process %d has ended, or its memory cannot be read", (int)courier->pid);
+}
+
+int gt_courier_put(const struct gt_courier *courier, uint64_t address, const void *bytes, size_t size)
+{
+	struct iovec local = { (void *)(uintptr_t)bytes, size }, remote = { (void *)address, size };
+
+	return process_vm_writev(courier->pid, &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 :
+	       gt_error(-ESRCH, "process %d has ended, or its memory cannot be written to", (int)courier->pid);
+}
+
+uint64_t gt_courier_room(const struct gt_courier *courier)
+{
+	return courier->page + ROOM;
+}
+
+/* ---- sending ---- */
+
+static int start_thread(struct gt_courier *courier, struct gt_hijack *hijack, uint64_t create, uint64_t unmap)
+{
+	uint64_t stub_size = (uint64_t)(gt_courier_stub_end - gt_courier_stub);
+	uint64_t in[3] = { create, courier->code + stub_size, unmap }, out[2];
+	int r = gt_hijack_poke(hijack, courier->code, gt_courier_stub, code_size());
+
+	if (!r)
+		r = gt_hijack_run(hijack, courier->code, courier->code + stub_size, in, out);
+	if (r)
+		return r;
+	if (out[1]) {
+		int error = (int64_t)out[1] < 0 ? (int)-(int64_t)out[1] : (int)out[1];
+
+		return gt_error(-error, "process %d may not have one more thread: %s", (int)courier->pid, strerror(error));
+	}
+	courier->page = out[0];
+	return 0;
+}
+
+/* Nobody has to wait for its end. */
+static int detach_thread(struct gt_courier *courier)
+{
+	uint64_t args[6] = { 0 }, function = gt_mapped_function(courier->pid, gt_courier_libraries, "pthread_detach");
+	int64_t result;
+	int r = gt_courier_get(courier, courier->page + offsetof(struct shared, thread), &args[0], sizeof(args[0]));
+
+	return r ? r : gt_courier_call(courier, function, args, 5000, &result);
+}
+
+int gt_courier_send(pid_t pid, struct gt_courier *courier)
+{
+	struct gt_hijack hijack;
+	uint64_t create, unmap;
+	int r = is_supported(pid);
+
+	*courier = (struct gt_courier){ .pid = pid };
+	if (r)
+		return r;
+	create = gt_mapped_function(pid, gt_courier_libraries, "pthread_create");
+	unmap = gt_mapped_function(pid, gt_courier_libraries, "munmap");
+	if (!create || !unmap || !gt_mapped_function(pid, gt_courier_libraries, "dlopen"))
+		return gt_error(-ENOEXEC, "nothing can be loaded into process %d: it is linked statically, or without the GNU C library",
+				(int)pid);
+	courier->code = find_place(pid, code_size());
+	if (!courier->code)
+		return gt_error(-ENOSPC, "no place was found in process %d for %zu bytes of code", (int)pid, code_size());
+	r = gt_courier_get(courier, courier->code, courier->before, code_size());
+	if (!r)
+		r = gt_hijack_begin(pid, &hijack);
+	if (r)
+		return r;
+	r = start_thread(courier, &hijack, create, unmap);
+	if (r)
+		gt_hijack_poke(&hijack, courier->code, courier->before, code_size());
+	gt_hijack_end(&hijack);
+	if (!r)
+		r = detach_thread(courier);
+	if (r)
+		gt_courier_dismiss(courier);
+	return r;
+}
+
+/* ---- calls ---- */
+
+int gt_courier_start(struct gt_courier *courier, uint64_t function, const uint64_t args[6])
+{
+	struct shared shared = { .turn = TURN_OURS, .function = function };
+	uint64_t turn = TURN_CALL;
+	int r;
+
+	memcpy(shared.args, args, sizeof(shared.args));
+	r = gt_courier_put(courier, courier->page, &shared, offsetof(struct shared, thread));
+	return r ? r : gt_courier_put(courier, courier->page, &turn, sizeof(turn));
+}
+
+int gt_courier_wait(struct gt_courier *courier, int64_t *ret_result)
+{
+	struct shared shared;
+	int r = gt_courier_get(courier, courier->page, &shared, sizeof(shared));
+
+	if (r)
+		return r;
+	if (shared.turn != TURN_OURS)
+		return -EAGAIN;
+	*ret_result = (int64_t)shared.result;
+	return 0;
+}
+
+static void pause_briefly(void)
+{
+	static const struct timespec pause = { .tv_nsec = 200000 };
+
+	nanosleep(&pause, NULL);
+}
+
+int gt_courier_call(struct gt_courier *courier, uint64_t function, const uint64_t args[6], int timeout_ms,
+		    int64_t *ret_result)
+{
+	int r = gt_courier_start(courier, function, args);
+
+	if (r)
+		return r;
+	for (int i = 0; i < timeout_ms * 5; i++) {
+		r = gt_courier_wait(courier, ret_result);
+		if (r != -EAGAIN)
+			return r;
+		pause_briefly();
+	}
+	return gt_error(-ETIMEDOUT, "a function that was called in process %d did not return in %d ms",
+			(int)courier->pid, timeout_ms);
+}
+
+/* The page goes with the thread: its code is not needed any more. */
+static bool has_left(const struct gt_courier *courier)
+{
+	struct iovec local, remote;
+	uint64_t word;
+
+	local = (struct iovec){ &word, sizeof(word) };
+	remote = (struct iovec){ (void *)courier->page, sizeof(word) };
+	return process_vm_readv(courier->pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(word);
+}
+
+/* What lies behind a library's code is nobody's; should it not be writable this way, nobody misses it either. */
+static void put_back(const struct gt_courier *courier)
+{
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/mem", (int)courier->pid);
+	fd = open(name, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (pwrite(fd, courier->before, code_size(), (off_t)courier->code) < 0)
+		errno = 0;
+	close(fd);
+}
+
+void gt_courier_dismiss(struct gt_courier *courier)
+{
+	uint64_t turn = TURN_LEAVE;
+
+	if (!courier->page || gt_courier_put(courier, courier->page, &turn, sizeof(turn)))
+		return;
+	for (int i = 0; i < 5000; i++) {
+		if (has_left(courier)) {
+			put_back(courier);
+			break;
+		}
+		pause_briefly();
+	}
+	courier->page = 0;
+}

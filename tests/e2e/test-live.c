@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attaching to a program that runs already, on the software device. */
+#include <check.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gputrace/gputrace.h>
+
+/* A program that was started without us, with pipes to and from it. */
+static struct program {
+	pid_t pid;
+	FILE *in, *out;
+} program;
+
+static void start(const char *threads)
+{
+	int in[2], out[2];
+
+	ck_assert_int_eq(pipe(in), 0);
+	ck_assert_int_eq(pipe(out), 0);
+	program.pid = fork();
+	if (!program.pid) {
+		setenv("LD_LIBRARY_PATH", getenv("GPUTRACE_SIM_DIR"), 1);
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		for (int fd = 3; fd < 100; fd++)
+			close(fd);
+		execl(TARGET_PATH, TARGET_PATH, "live", threads, NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	program.in = fdopen(in[1], "w");
+	program.out = fdopen(out[0], "r");
+}
+
+static void expect(const char *text)
+{
+	char line[64] = "";
+
+	ck_assert_msg(fgets(line, sizeof(line), program.out) != NULL, "the program said nothing, not %s", text);
+	line[strcspn(line, "\n")] = 0;
+	ck_assert_str_eq(line, text);
+}
+
+static void say(const char *text)
+{
+	fputs(text, program.in);
+	fflush(program.in);
+}
+
+/* Its launches are all there, and it ends as it would have. */
+static void finish(void)
+{
+	int status;
+
+	say(".\n");
+	expect("exact");
+	ck_assert_int_eq(waitpid(program.pid, &status, 0), program.pid);
+	ck_assert_int_eq(status, 0);
+	fclose(program.in);
+	fclose(program.out);
+	program.pid = 0;
+}
+
+static void teardown(void)
+{
+	if (program.pid > 0)
+		kill(program.pid, SIGKILL);
+}
+
+struct seen {
+	unsigned launches, kernels, exits, lost;
+	char notes[512];
+};
+
+static struct gputrace_target *target;
+static struct gputrace_reader *reader;
+static struct gputrace_link *timeline;
+
+static void attach(void)
+{
+	int r = gputrace_target_attach(NULL, program.pid, NULL, &target);
+
+	ck_assert_msg(!r, "attach: %s", gputrace_last_error());
+	ck_assert_int_eq(gputrace_attach_timeline(target, &timeline), 0);
+	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
+	r = gputrace_target_resume(target);
+	ck_assert_msg(!r, "resume: %s", gputrace_last_error());
+}
+
+static void take(struct seen *seen)
+{
+	const struct gputrace_event *event;
+
+	while ((event = gputrace_reader_next(reader))) {
+		seen->launches += gputrace_event_get_type(event) == GPUTRACE_EVENT_LAUNCH;
+		seen->kernels += gputrace_event_get_type(event) == GPUTRACE_EVENT_KERNEL;
+		seen->exits += gputrace_event_get_type(event) == GPUTRACE_EVENT_EXIT;
+		if (gputrace_event_get_type(event) == GPUTRACE_EVENT_LOST)
+			seen->lost += (unsigned)gputrace_event_get_count(event);
+		if (gputrace_event_get_type(event) == GPUTRACE_EVENT_NOTE)
+			snprintf(seen->notes, sizeof(seen->notes), "%s", gputrace_event_get_text(event));
+	}
+}
+
+static void detach(struct seen *seen)
+{
+	int r = gputrace_target_detach(target, 10000);
+
+	ck_assert_msg(!r, "detach: %s", gputrace_last_error());
+	while ((r = gputrace_reader_wait(reader, 5000)) == 1)
+		take(seen);
+	ck_assert_int_eq(r, -ENODATA);
+	gputrace_link_unref(timeline);
+	gputrace_reader_unref(reader);
+	gputrace_target_unref(target);
+}
+
+static const struct gputrace_kernel *find_kernel(const char *name, int probed)
+{
+	const struct gputrace_kernel *kernel = NULL;
+
+	while ((kernel = gputrace_target_next_kernel(target, kernel))) {
+		if (!strcmp(gputrace_kernel_get_name(kernel), name) &&
+		    (gputrace_kernel_get_route(kernel) != GPUTRACE_ROUTE_NONE) == probed)
+			return kernel;
+	}
+	return NULL;
+}
+
+/* What was loaded before is launched before our eyes; what is loaded now gets programs. */
+START_TEST(a_running_program_is_seen)
+{
+	const struct gputrace_kernel *kernel;
+	struct seen seen = { 0 };
+
+	start(_i ? "8" : "0");
+	expect("ready");
+	attach();
+	say("load\n");
+	expect("another 69");
+	for (int i = 0; i < 200 && (seen.kernels < 1 || (_i && seen.launches < 100)); i++) {
+		gputrace_reader_wait(reader, 100);
+		take(&seen);
+	}
+	if (_i) {
+		kernel = find_kernel("bump", 0);
+		ck_assert_ptr_nonnull(kernel);
+		ck_assert_str_eq(gputrace_kernel_get_reason(kernel), "loaded before attach");
+		ck_assert_uint_ge(gputrace_kernel_get_launches(kernel), 100);
+	}
+	kernel = find_kernel("bump", 1);
+	ck_assert_ptr_nonnull(kernel);
+	ck_assert_uint_eq(gputrace_kernel_get_launches(kernel), 1);
+	detach(&seen);
+	ck_assert_uint_eq(seen.kernels, 1);
+	ck_assert_uint_eq(seen.exits, 1);
+	ck_assert_uint_eq(seen.lost, 0);
+	ck_assert_str_eq(seen.notes, "");
+	say("load\n");
+	expect("another 69");
+	finish();
+}
+END_TEST
+
+/* Threads, descriptors and mappings of the program. */
+static unsigned count_entries(const char *folder)
+{
+	char command[128];
+	unsigned count = 0;
+	FILE *file;
+
+	snprintf(command, sizeof(command), "ls /proc/%d/%s | wc -l", (int)program.pid, folder);
+	file = popen(command, "r");
+	ck_assert_int_eq(fscanf(file, "%u", &count), 1);
+	pclose(file);
+	return count;
+}
+
+static unsigned resident_kb(void)
+{
+	char name[64], line[256];
+	unsigned kb = 0;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/status", (int)program.pid);
+	file = fopen(name, "r");
+	while (fgets(line, sizeof(line), file))
+		sscanf(line, "VmRSS: %u", &kb);
+	fclose(file);
+	return kb;
+}
+
+/* Again and again while eight threads launch: nothing is left behind, and no launch goes wrong. */
+START_TEST(attached_a_hundred_times)
+{
+	unsigned threads = 0, descriptors = 0, kb = 0;
+	struct seen seen = { 0 };
+
+	start("8");
+	expect("ready");
+	for (int i = 0; i < 100; i++) {
+		struct seen now = { 0 };
+
+		attach();
+		for (int j = 0; j < 200 && !now.launches; j++) {
+			gputrace_reader_wait(reader, 50);
+			take(&now);
+		}
+		ck_assert_ptr_nonnull(find_kernel("bump", 0));
+		detach(&now);
+		ck_assert_uint_gt(now.launches, 0);
+		ck_assert_str_eq(now.notes, "");
+		seen.launches += now.launches;
+		if (i == 10) {
+			threads = count_entries("task");
+			descriptors = count_entries("fd");
+			kb = resident_kb();
+		}
+	}
+	ck_assert_uint_gt(seen.launches, 100);
+	ck_assert_uint_le(count_entries("task"), threads + 2);
+	ck_assert_uint_le(count_entries("fd"), descriptors);
+	ck_assert_uint_lt(resident_kb(), kb + 2048);
+	finish();
+}
+END_TEST
+
+/* The controller is killed at any moment, also while it puts the agent in: the program goes on. */
+START_TEST(the_controller_is_killed)
+{
+	struct seen seen = { 0 };
+
+	start("4");
+	expect("ready");
+	for (int i = 0; i < 30; i++) {
+		pid_t child = fork();
+		int status;
+
+		if (!child) {
+			attach();
+			for (;;)
+				gputrace_reader_wait(reader, 100);
+		}
+		usleep((useconds_t)i * 1500);
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+	}
+	/* One that was killed in the middle leaves a thread that waits for ten seconds. */
+	attach();
+	say("load\n");
+	expect("another 69");
+	for (int i = 0; i < 200 && !seen.kernels; i++) {
+		gputrace_reader_wait(reader, 100);
+		take(&seen);
+	}
+	ck_assert_uint_eq(seen.kernels, 1);
+	detach(&seen);
+	finish();
+}
+END_TEST
+
+START_TEST(the_program_is_killed)
+{
+	struct seen seen = { 0 };
+	int status, r;
+
+	start("2");
+	expect("ready");
+	attach();
+	kill(program.pid, SIGKILL);
+	while ((r = gputrace_reader_wait(reader, 5000)) == 1)
+		take(&seen);
+	ck_assert_int_eq(r, -ENODATA);
+	ck_assert_uint_eq(seen.exits, 1);
+	ck_assert_int_eq(gputrace_target_has_exited(target, &status), 1);
+	ck_assert_int_eq(gputrace_target_detach(target, 1000), 0);
+	gputrace_link_unref(timeline);
+	gputrace_reader_unref(reader);
+	gputrace_target_unref(target);
+	waitpid(program.pid, &status, 0);
+	program.pid = 0;
+}
+END_TEST
+
+START_TEST(what_cannot_be_attached_is_refused)
+{
+	struct gputrace_target *none = NULL;
+	struct gputrace_live_opts opts = { .size = sizeof(opts), .agent = "/nowhere/agent.so" };
+	int status;
+	pid_t other;
+
+	ck_assert_int_eq(gputrace_target_attach(NULL, 0, NULL, &none), -EINVAL);
+	ck_assert_int_eq(gputrace_target_attach(NULL, getpid(), NULL, &none), -EINVAL);
+	ck_assert_int_eq(gputrace_target_attach(NULL, 0x3fffffff, NULL, &none), -ESRCH);
+	other = fork();
+	if (!other) {
+		pause();
+		_exit(0);
+	}
+	ck_assert_int_eq(gputrace_target_attach(NULL, other, NULL, &none), -ENODEV);
+	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "libcuda"));
+	kill(other, SIGKILL);
+	waitpid(other, &status, 0);
+	start("1");
+	expect("ready");
+	ck_assert_int_eq(gputrace_target_attach(NULL, program.pid, &opts, &none), -ENOENT);
+	/* A debugger has it. */
+	ck_assert_int_eq(ptrace(PTRACE_SEIZE, program.pid, NULL, NULL), 0);
+	ck_assert_int_eq(gputrace_target_attach(NULL, program.pid, NULL, &none), 0);
+	ck_assert_int_eq(gputrace_target_resume(none), -EBUSY);
+	ck_assert_int_eq(ptrace(PTRACE_INTERRUPT, program.pid, NULL, NULL), 0);
+	waitpid(program.pid, &status, __WALL);
+	ck_assert_int_eq(ptrace(PTRACE_DETACH, program.pid, NULL, NULL), 0);
+	/* Stopped by a person. */
+	kill(program.pid, SIGSTOP);
+	waitpid(program.pid, &status, WUNTRACED);
+	ck_assert_int_eq(gputrace_target_resume(none), -EAGAIN);
+	kill(program.pid, SIGCONT);
+	gputrace_target_unref(none);
+	/* Somebody else traces it with this library. */
+	attach();
+	ck_assert_int_eq(gputrace_target_attach(NULL, program.pid, NULL, &none), 0);
+	ck_assert_int_eq(gputrace_target_resume(none), -EBUSY);
+	gputrace_target_unref(none);
+	detach(&(struct seen){ 0 });
+	finish();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("live");
+	TCase *tcase = tcase_create("live");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_loop_test(tcase, a_running_program_is_seen, 0, 2);
+	tcase_add_test(tcase, attached_a_hundred_times);
+	tcase_add_test(tcase, the_controller_is_killed);
+	tcase_add_loop_test(tcase, the_program_is_killed, 0, 5);
+	tcase_add_test(tcase, what_cannot_be_attached_is_refused);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
