@@ -10,6 +10,7 @@
 
 static const char usage[] =
 	"Usage: gputrace-kernels [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+	"       gputrace-kernels [OPTION]... -p PID\n"
 	"Run a CUDA program and list the kernels that it loaded, with their launches, what\n"
 	"they need, and whether programs can be put into them or why not.\n"
 	"\n"

@@ -12,6 +12,7 @@
 
 static const char usage[] =
 	"Usage: gputrace-record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+	"       gputrace-record [OPTION]... -p PID\n"
 	"Run a CUDA program and print the driver calls it makes and the kernels that run\n"
 	"on the GPU, in order of their ends (times are microseconds of CLOCK_MONOTONIC).\n"
 	"\n"

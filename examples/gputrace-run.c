@@ -10,6 +10,7 @@
 
 static const char usage[] =
 	"Usage: gputrace-run [OPTION]... OBJECT [--] COMMAND [ARGUMENT]...\n"
+	"       gputrace-run [OPTION]... -p PID OBJECT\n"
 	"Run a CUDA program with everything attached that the BPF object file OBJECT holds,\n"
 	"print the records that its programs send, and its maps when the command has ended.\n"
 	"\n"

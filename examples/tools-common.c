@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 static volatile sig_atomic_t command_pid;
+static volatile sig_atomic_t enough;	/* of a process that ran already */
 
 /* What a message quotes may come from the command.  Some have several lines. */
 static void vwarn(const struct tool *tool, const char *format, va_list args)
@@ -70,6 +71,11 @@ void tool_option(struct tool *tool, int option, const char *value)
 	case 'A':
 		tool->agent = value;
 		break;
+	case 'p':
+		tool->pid = atoi(value);
+		if (tool->pid <= 0)
+			tool_fail(tool, "--pid is the number of a process, not '%s'", value);
+		break;
 	case 'q':
 		tool->quiet = 1;
 		break;
@@ -109,12 +115,27 @@ static int is_about(const char *command, const char *text)
 	return !strncmp(text, command, length) && text[length] == ':';
 }
 
+static void attach(struct tool *tool, char **command)
+{
+	struct gputrace_live_opts opts = { .size = sizeof(opts), .agent = tool->agent };
+
+	if (command[0])
+		tool_fail(tool, "a process that runs already and a command cannot be traced at once");
+	if (gputrace_target_attach(tool->ctx, tool->pid, &opts, &tool->target) ||
+	    gputrace_reader_new(tool->target, NULL, &tool->reader))
+		tool_fail(tool, "%s", gputrace_last_error());
+}
+
 void tool_spawn(struct tool *tool, char **command)
 {
 	struct gputrace_spawn_opts opts = { .size = sizeof(opts), .device = tool->device,
 					    .agent = tool->agent };
 	int error;
 
+	if (tool->pid) {
+		attach(tool, command);
+		return;
+	}
 	if (!command[0]) {
 		tool_warn(tool, "no command given");
 		tool_usage(tool);
@@ -138,10 +159,18 @@ static void pass_on(int number, siginfo_t *info, void *machine)
 		kill(command_pid, number);
 }
 
+static void stop(int number, siginfo_t *info, void *machine)
+{
+	(void)number;
+	(void)info;
+	(void)machine;
+	enough = 1;
+}
+
 static void catch_signals(const struct tool *tool)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
-	struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction action = { .sa_sigaction = tool->pid ? stop : pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
 
 	command_pid = gputrace_target_get_pid(tool->target);
 	sigemptyset(&action.sa_mask);
@@ -159,6 +188,14 @@ static void note_status(struct tool *tool)
 	tool->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* What was recorded is still read. */
+static void let_go(const struct tool *tool)
+{
+	enough = 0;
+	if (gputrace_target_detach(tool->target, 10000))
+		tool_warn(tool, "%s", gputrace_last_error());
+}
+
 void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *event, void *data),
 		 void *data)
 {
@@ -173,6 +210,8 @@ void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *
 		while ((event = gputrace_reader_next(tool->reader)))
 			handle(event, data);
 		note_status(tool);
+		if (enough)
+			let_go(tool);
 	} while (ready >= 0 || ready == -EINTR);
 	if (ready != -ENODATA)
 		tool_fail(tool, "%s", gputrace_last_error());

@@ -18,6 +18,7 @@ struct tool {
 	/* Options. */
 	uint32_t device;	/* enum gputrace_device_kind */
 	const char *agent;
+	int pid;		/* a process that runs already, 0: a command is started */
 	int quiet;
 	/* Once started. */
 	struct gputrace_ctx *ctx;
@@ -26,14 +27,17 @@ struct tool {
 	int status;		/* of the command, as the tool will return it */
 };
 
-#define TOOL_SHORT_OPTIONS "qhV"
+#define TOOL_SHORT_OPTIONS "p:qhV"
 #define TOOL_LONG_OPTIONS \
 	{ "device", required_argument, NULL, 'D' }, \
 	{ "agent", required_argument, NULL, 'A' }, \
+	{ "pid", required_argument, NULL, 'p' }, \
 	{ "quiet", no_argument, NULL, 'q' }, \
 	{ "help", no_argument, NULL, 'h' }, \
 	{ "version", no_argument, NULL, 'V' }
 #define TOOL_OPTIONS_HELP \
+	"  -p, --pid=PID     trace this process, which runs already, until it ends or until\n" \
+	"                    Ctrl-C or SIGTERM; it goes on as it was\n" \
 	"  --device=gpu|sim  the real GPU (default), or the software device of libgputrace\n" \
 	"  --agent=PATH      use this libgputrace-agent.so\n" \
 	"  -q, --quiet       errors only\n" \
@@ -54,12 +58,13 @@ _Noreturn void tool_usage(const struct tool *tool);
 /* Make the context, early: before anything else of the library. */
 void tool_open(struct tool *tool);
 
-/* Prepare the command, which then waits.  Exits if it cannot be. */
+/* Prepare the command, which then waits, or the process that is to be traced.  Exits if it cannot be. */
 void tool_spawn(struct tool *tool, char **command);
 
 /*
  * Let the command run and hand over each event until it has ended and all is
- * read.  Signals sent to the tool go to the command.
+ * read.  Signals sent to the tool go to the command; a process that ran already
+ * is let go at the first of them.
  */
 void tool_follow(struct tool *tool, void (*event)(const struct gputrace_event *event, void *data),
 		 void *data);

@@ -25,6 +25,8 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--device", choices=("gpu", "sim"), default="gpu",
                           help="the real GPU (default), or the software device of libgputrace")
         self.add_argument("--agent", metavar="PATH", help="use this libgputrace-agent.so")
+        self.add_argument("-p", "--pid", type=int, help="trace this process, which runs already, until it ends or "
+                          "until Ctrl-C or SIGTERM; it goes on as it was")
         self.add_argument("-q", "--quiet", action="store_true", help="errors only")
         self.add_argument("-V", "--version", action="version",
                           version=f"{name} (libgputrace) {gputrace.version()}")
@@ -41,6 +43,7 @@ class Tool:
         self.options = options
         self.command = command[1:] if command[:1] == ["--"] else command
         self.status = 0
+        self.enough = False  # of a process that runs already
         level = gputrace.LogLevel.ERROR if options.quiet else gputrace.LogLevel.WARNING
         self.ctx = gputrace.Context(lambda _, text: self.warn(text), level)
         # The command writes to the same place: whole lines only.
@@ -56,7 +59,13 @@ class Tool:
             self.warn(printable(event.text))
 
     def spawn(self):
-        """Prepare the command, which then waits.  Exits if it cannot be."""
+        """Prepare the command, which then waits, or the process to be traced.  Exits if it cannot be."""
+        if self.options.pid:
+            if self.command:
+                self.warn("a process that runs already and a command cannot be traced at once")
+                sys.exit(EXIT_TOOL)
+            self.target = gputrace.Target.of_process(self.options.pid, agent=self.options.agent, ctx=self.ctx)
+            return self.target
         if not self.command:
             self.warn(f"no command given\nTry '{self.name} --help'.")
             sys.exit(EXIT_TOOL)
@@ -75,11 +84,24 @@ class Tool:
         """Let the command run; its events until it has ended.  Signals sent to us go to it."""
         reader = self.target.reader(symbolizer=symbolizer)
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2:
-            signal.signal(number, self.pass_on)
+            signal.signal(number, self.stop if self.options.pid else self.pass_on)
         self.target.resume()
-        yield from reader
-        status = self.target.wait()
-        self.status = status if status >= 0 else 128 - status
+        yield from self.until_end(reader)
+        if not self.options.pid:
+            status = self.target.wait()
+            self.status = status if status >= 0 else 128 - status
+
+    def until_end(self, reader):
+        while not reader.ended:
+            reader.wait(0.05)
+            while (event := reader.next_event()) is not None:
+                yield event
+            if self.enough:
+                self.enough = False
+                self.target.detach()
+
+    def stop(self, *_):
+        self.enough = True
 
     def pass_on(self, number, _):
         # The terminal sends its signals to the command as well.

@@ -46,7 +46,7 @@ def _strings(words: Sequence[bytes]) -> Tuple[Any, List[Any]]:
 
 
 class Target(Handle):
-    """A program started by Target.spawn(), and the processes that it starts."""
+    """A program started by Target.spawn(), and the processes that it starts; or one that runs already."""
 
     __slots__ = ("args", "_ctx", "_links", "_reader")
 
@@ -93,6 +93,41 @@ class Target(Handle):
         with guard:
             check(lib.gputrace_target_watch(_ctx.pointer(ctx), which, result))
             return cls(result[0], ["every process" if pid is None else f"process {pid}"], ctx)
+
+    @classmethod
+    def of_process(cls, pid: int, *, agent: Optional[Path] = None, agent_ring_bytes: int = 0,
+                   gpu_ring_bytes: int = 0, ctx: Optional[Context] = None) -> "Target":
+        """Prepare to trace a process that runs already and has loaded CUDA; resume() begins, and detach() ends it.
+
+        agent, agent_ring_bytes, gpu_ring_bytes: as for spawn().
+        """
+        return cls._live(lib.gputrace_target_attach, (pid,), agent, agent_ring_bytes, gpu_ring_bytes, ctx)
+
+    @classmethod
+    def this_process(cls, *, agent: Optional[Path] = None, agent_ring_bytes: int = 0,
+                     gpu_ring_bytes: int = 0, ctx: Optional[Context] = None) -> "Target":
+        """Prepare to trace the calling process; as of_process(), also before it uses CUDA.  See also gputrace.trace()."""
+        return cls._live(lib.gputrace_target_self, (), agent, agent_ring_bytes, gpu_ring_bytes, ctx)
+
+    @classmethod
+    def _live(cls, how: Callable[..., int], which: Sequence[int], agent: Optional[Path], agent_ring_bytes: int,
+              gpu_ring_bytes: int, ctx: Optional[Context]) -> "Target":
+        result = ffi.new("struct gputrace_target **")
+        path = None if agent is None else ffi.new("char[]", path_bytes(agent))
+        opts = options("gputrace_live_opts", agent=path, agent_ring_bytes=agent_ring_bytes,
+                       gpu_ring_bytes=gpu_ring_bytes)
+        with guard:
+            check(how(_ctx.pointer(ctx), *which, opts, result))
+            return cls(result[0], [f"process {lib.gputrace_target_get_pid(result[0])}"], ctx)
+
+    def detach(self, timeout: Optional[float] = 10) -> None:
+        """Let go of its processes, which go on; what was recorded can still be read, to the end of the stream.
+
+        Waits until the kernels that carry programs have ended, at most timeout seconds (None: for ever), then
+        Error with errno ETIMEDOUT.
+        """
+        with guard:
+            check(lib.gputrace_target_detach(self._pointer, -1 if timeout is None else round(timeout * 1000)))
 
     def __repr__(self) -> str:
         return f"<gputrace.Target {self.args[0]!r}{' closed' if self.closed else ''}>"

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The tools at a program that runs already, on the software device; with -p, in C and in Python.
+set -u
+dir=$(mktemp -d)
+failed=0
+program=
+finish() {
+	[ -z "$program" ] || kill -9 "$program" 2>/dev/null
+	rm -rf "$dir"
+}
+trap finish EXIT
+
+# The program launches with two threads until it reads a line with a dot.
+mkfifo "$dir/in"
+LD_LIBRARY_PATH=$GPUTRACE_SIM_DIR tests/e2e/target live 2 <"$dir/in" >"$dir/said" &
+program=$!
+exec 3>"$dir/in"
+until grep -q ready "$dir/said"; do sleep 0.1; done
+
+# follow COMMAND...: for a while, until it is interrupted.
+follow() {
+	"$@" -p $program >"$dir/out" 2>&1 &
+	tool=$!
+	sleep 2
+	kill -INT $tool
+	wait $tool
+	status=$?
+	[ $status = 0 ] || { echo "$*: status $status"; cat "$dir/out"; failed=1; }
+}
+
+# has TEXT: somewhere in what it said.
+has() {
+	grep -qE -- "$1" "$dir/out" || { echo "$tool_name: no '$1' in:"; head -c 4000 "$dir/out"; failed=1; }
+}
+
+for form in ./ python; do
+	run=$form
+	if [ "$form" = python ]; then
+		[ -e bindings/python/stage/stamp ] || continue
+		run="$PYTHON3 $srcdir/examples/python/"
+		PYTHONPATH=$PWD/bindings/python/stage:$srcdir/examples/python
+		LD_LIBRARY_PATH=$PWD/.libs
+		PYTHONDONTWRITEBYTECODE=1
+		export PYTHONPATH LD_LIBRARY_PATH PYTHONDONTWRITEBYTECODE
+	fi
+	tool_name="${run}gputrace-kernels"
+	follow ${run}gputrace-kernels
+	has 'none +bump'
+	has 'loaded before attach'
+	tool_name="${run}gputrace-record"
+	follow ${run}gputrace-record --no-api -o "$dir/trace.json"
+	has '[1-9][0-9]* launches'
+	# The twin in Python may be too slow for this program, and says so.
+	[ "$form" = python ] || has ' 0 lost'
+	"$PYTHON3" -c 'import json, sys; json.load(open(sys.argv[1]))' "$dir/trace.json" || failed=1
+done
+./gputrace-record -p $program true >"$dir/out" 2>&1 && failed=1
+tool_name=gputrace-record
+has 'at once'
+./gputrace-kernels -p 99999999 >"$dir/out" 2>&1 && failed=1
+tool_name=gputrace-kernels
+has 'process 99999999'
+
+echo . >&3
+wait $program || { echo "the program's status: $?"; failed=1; }
+program=
+grep -q exact "$dir/said" || { echo "the program said:"; cat "$dir/said"; failed=1; }
+exit $failed
