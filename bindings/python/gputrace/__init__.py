@@ -30,14 +30,15 @@ from .reader import Reader
 from .source import CompileError, Diagnostic, bpf, compile_bpf
 from .symbolizer import Frame, Symbolizer
 from .target import Device, Target
+from .tracing import KernelRun, KernelSum, Trace, expect_launches, trace
 from .writer import Format, Writer
 
 __version__ = version()
 
 __all__ = [
     "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "Device", "Diagnostic", "Drift", "Error",
-    "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image", "InstanceInfo", "Kernel", "Link",
-    "LogLevel", "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView", "Moment", "Object", "Point", "Program",
-    "Reader", "Route", "Symbolizer", "Target", "Writer", "bpf", "compile_bpf", "escape", "gpu_context",
-    "host_pair", "version",
+    "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image", "InstanceInfo", "Kernel",
+    "KernelRun", "KernelSum", "Link", "LogLevel", "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView", "Moment",
+    "Object", "Point", "Program", "Reader", "Route", "Symbolizer", "Target", "Trace", "Writer", "bpf", "compile_bpf",
+    "escape", "expect_launches", "gpu_context", "host_pair", "trace", "version",
 ]

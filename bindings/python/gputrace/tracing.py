@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tracing a block of one's own Python.
+
+    import gputrace
+
+    with gputrace.trace() as t:
+        model(x)
+    print(t)                    # a table of the kernels
+    t.save("step.json")         # for Perfetto
+
+Works before and after CUDA was first used in the process.  Only one trace can be
+on in a process at a time.
+"""
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import tempfile
+import threading
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar, Union
+
+from ._cffi import ffi, lib
+from ._library import guard, sure_text, text
+from .ctx import Context
+from .event import UNKNOWN, EventType
+from .kernel import Kernel
+from .reader import Reader
+from .target import Path, Target
+from .writer import Writer
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+DETACH_S = 60.0  # kernels that were launched inside may take so long
+
+
+@dataclass(frozen=True)
+class KernelRun:
+    """One run of a kernel on the GPU.  Times are nanoseconds of CLOCK_MONOTONIC."""
+
+    name: str  #: as a person reads it
+    kernel_id: int  #: Kernel.id of Trace.loaded
+    launch_id: int  #: the runs of a graph's kernel share one
+    start: int
+    end: int
+    time_error: Optional[int]  #: start and end are right within this many ns; None: not known
+    duration: int  #: by the GPU's own clock, without that error
+    grid: Tuple[int, int, int]
+    block: Tuple[int, int, int]
+    shared_bytes: int
+    stream: int
+    device: int
+    tid: int
+
+
+@dataclass
+class KernelSum:
+    """All runs and launches of the kernels of one name."""
+
+    name: str
+    launches: int = 0  #: a launch that was captured into a graph counts once
+    runs: int = 0  #: seen on the GPU, replays of graphs included
+    total: int = 0  #: ns, and so below
+    shortest: int = 0
+    longest: int = 0
+    reason: Optional[str] = None  #: why runs could not be seen
+
+    @property
+    def mean(self) -> float:
+        """Average duration in ns."""
+        return self.total / self.runs if self.runs else 0.0
+
+    def _add(self, duration: int) -> None:
+        self.shortest = min(self.shortest, duration) if self.runs else duration
+        self.longest = max(self.longest, duration)
+        self.runs += 1
+        self.total += duration
+
+
+def _three(values: Any) -> Tuple[int, int, int]:
+    return (0, 0, 0) if values == ffi.NULL else (values[0], values[1], values[2])
+
+
+def _run_of(event: Any) -> KernelRun:
+    error = lib.gputrace_event_get_time_error(event)
+    return KernelRun(
+        name=sure_text(lib.gputrace_event_get_name(event)),
+        kernel_id=lib.gputrace_event_get_kernel_id(event),
+        launch_id=lib.gputrace_event_get_launch_id(event),
+        start=lib.gputrace_event_get_time(event),
+        end=lib.gputrace_event_get_end(event),
+        time_error=None if error == UNKNOWN else error,
+        duration=lib.gputrace_event_get_gpu_end(event) - lib.gputrace_event_get_gpu_start(event),
+        grid=_three(lib.gputrace_event_get_grid(event)),
+        block=_three(lib.gputrace_event_get_block(event)),
+        shared_bytes=lib.gputrace_event_get_shared_bytes(event),
+        stream=lib.gputrace_event_get_stream(event),
+        device=lib.gputrace_event_get_device(event),
+        tid=lib.gputrace_event_get_tid(event))
+
+
+class Trace:
+    """What trace() gives: start() and stop() it, or use it in a ``with`` statement; then ask it."""
+
+    def __init__(self, *, api: bool = False, agent: Optional[Path] = None, ring_bytes: int = 0,
+                 ctx: Optional[Context] = None) -> None:
+        self._options = {"api": api, "agent": agent, "ring_bytes": ring_bytes, "ctx": ctx}
+        self._api = api
+        self._agent = agent
+        self._ring_bytes = ring_bytes
+        self._ctx = ctx
+        self._runs: List[KernelRun] = []
+        self._launches: Dict[str, int] = {}
+        self._target: Optional[Target] = None
+        self._error: Optional[BaseException] = None
+        self._file: Any = None
+        self._pid = 0
+        self.loaded: List[Kernel] = []  #: the kernels that were seen
+        self.notes: List[str] = []  #: what the library had to say
+        self.lost = 0  #: records dropped; 0: everything is here
+
+    # ---- recording ----
+
+    def start(self) -> "Trace":
+        """Begin.  Error with errno EBUSY: this process is traced already."""
+        if self._pid:
+            raise ValueError("a trace is made once: call gputrace.trace() again")
+        target = Target.this_process(agent=self._agent, agent_ring_bytes=self._ring_bytes,
+                                     gpu_ring_bytes=self._ring_bytes, ctx=self._ctx)
+        try:
+            target.attach_timeline()
+            if self._api:
+                target.attach_api()
+            self._file = tempfile.TemporaryFile(prefix="gputrace-")
+            self._writer = Writer(f"/proc/self/fd/{self._file.fileno()}", ctx=self._ctx)
+            reader = target.reader()
+            target.resume()
+        except BaseException:
+            target.close()
+            raise
+        self._target = target
+        self._pid = os.getpid()
+        self._thread = threading.Thread(target=self._collect, args=(reader,), name="gputrace", daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End, when the kernels that were launched meanwhile have ended.  Harmless when repeated, and in a forked child."""
+        target, self._target = self._target, None
+        if target is None or os.getpid() != self._pid:
+            return
+        try:
+            target.detach(DETACH_S)
+        finally:
+            self._thread.join()
+            with guard:
+                self.loaded = target.kernels()
+                target.close()
+                self._writer.close()
+        if self._error is not None:
+            raise self._error
+
+    def _collect(self, reader: Reader) -> None:
+        try:
+            while not reader.ended:
+                reader.wait(0.05)
+                with guard:
+                    self._drain(reader)
+            self.lost = reader.lost
+        except BaseException as error:  # for the thread that stops us
+            self._error = error
+
+    def _drain(self, reader: Reader) -> None:
+        """Take what is due.  Not by way of Event objects, which cost too much for programs of many launches."""
+        pointer = reader._pointer
+        while True:
+            event = lib.gputrace_reader_next(pointer)
+            if event == ffi.NULL:
+                return
+            kind = lib.gputrace_event_get_type(event)
+            if kind == EventType.KERNEL:
+                self._runs.append(_run_of(event))
+            elif kind == EventType.LAUNCH and not lib.gputrace_event_get_result(event):
+                name = sure_text(lib.gputrace_event_get_name(event))
+                self._launches[name] = self._launches.get(name, 0) + 1
+            elif kind == EventType.NOTE:
+                self.notes.append(text(lib.gputrace_event_get_text(event)) or "")
+            lib.gputrace_writer_add(self._writer._pointer, event)
+
+    def __enter__(self) -> "Trace":
+        return self.start()
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.stop()
+
+    def __call__(self, function: Function) -> Function:
+        """As a decorator: each call is a trace of its own, the latest of which is the function's attribute ``trace``."""
+        @functools.wraps(function)
+        def traced(*args: Any, **kwargs: Any) -> Any:
+            with Trace(**self._options) as made:  # type: ignore[arg-type]
+                traced.trace = made  # type: ignore[attr-defined]
+                return function(*args, **kwargs)
+        return traced  # type: ignore[return-value]
+
+    # ---- what came of it ----
+
+    def kernels(self) -> List[KernelRun]:
+        """Every run of a kernel, in the order of their ends; pandas.DataFrame() takes the list as it is."""
+        return list(self._runs)
+
+    def launches(self, name: Optional[str] = None) -> int:
+        """Successful launches, of the kernels of one name or of all."""
+        return sum(self._launches.values()) if name is None else self._launches.get(name, 0)
+
+    def summary(self) -> List[KernelSum]:
+        """One entry for each name, the longest total first."""
+        sums: Dict[str, KernelSum] = {}
+        for name, count in self._launches.items():
+            sums.setdefault(name, KernelSum(name)).launches = count
+        for run in self._runs:
+            sums.setdefault(run.name, KernelSum(run.name))._add(run.duration)
+        for kernel in self.loaded:
+            if kernel.display_name in sums and kernel.reason:
+                sums[kernel.display_name].reason = kernel.reason
+        return sorted(sums.values(), key=lambda s: (-s.total, -s.launches, s.name))
+
+    def table(self, rows: int = 0, width: int = 60) -> str:
+        """summary() as text; rows: at most so many (0: all), width: of the names."""
+        sums = self.summary()
+        whole = sum(s.total for s in sums)
+        rule = "  ".join("-" * n for n in (width, 12, 8, 12, 12, 12, 10))
+        lines = [rule, f"{'Name':<{width}}  {'GPU total us':>12}  {'GPU %':>8}  {'GPU avg us':>12}  {'min us':>12}  "
+                 f"{'max us':>12}  {'# of Runs':>10}", rule]
+        for s in sums[:rows or None]:
+            name = s.name if len(s.name) <= width else s.name[:width - 3] + "..."
+            if s.runs:
+                lines.append(f"{name:<{width}}  {s.total / 1000:12.3f}  {100 * s.total / whole if whole else 0:7.2f}%  "
+                             f"{s.mean / 1000:12.3f}  {s.shortest / 1000:12.3f}  {s.longest / 1000:12.3f}  {s.runs:10}")
+            else:
+                lines.append(f"{name:<{width}}  {s.launches} launches without times: {s.reason or 'they had not ended'}")
+        lines.append(rule)
+        lines.append(f"{sum(s.launches for s in sums)} launches, {len(self._runs)} runs, "
+                     f"GPU time total: {whole / 1000:.3f} us" + (f", {self.lost} records lost" if self.lost else ""))
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        state = "on" if self._target is not None else "over" if self._pid else "not begun"
+        return f"<gputrace.Trace {state}: {self.launches()} launches, {len(self._runs)} runs>"
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Write a file in Chrome's JSON format, which Perfetto (https://ui.perfetto.dev) opens.  Once stopped."""
+        if self._file is None or self._target is not None:
+            raise ValueError("the trace is not over: stop it first")
+        with open(f"/proc/self/fd/{self._file.fileno()}", "rb") as recorded, open(path, "wb") as file:
+            shutil.copyfileobj(recorded, file)
+
+
+def trace(*, api: bool = False, agent: Optional[Path] = None, ring_bytes: int = 0,
+          ctx: Optional[Context] = None) -> Trace:
+    """Trace a block of this process's own work: a context manager, or a decorator of a function.
+
+    api         record the driver's calls too
+    agent       path of libgputrace-agent.so; default: the installed one
+    ring_bytes  room for what was not taken in yet, a power of two; default 4 MiB
+    """
+    return Trace(api=api, agent=agent, ring_bytes=ring_bytes, ctx=ctx)
+
+
+class expect_launches:
+    """A block must launch kernels so often: ``with expect_launches(vecadd=3, total=4): step()``.
+
+    Names are patterns as programs have them (Kernel.matches()); a dict can be
+    given for those that are no Python names.  AssertionError says what differs.
+    """
+
+    def __init__(self, counts: Optional[Dict[str, int]] = None, *, total: Optional[int] = None, **named: int) -> None:
+        self._counts = dict(counts or {}, **named)
+        self._total = total
+        self.trace = Trace()
+
+    def __enter__(self) -> Trace:
+        return self.trace.start()
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.trace.stop()
+        if kind is not None:
+            return
+        wrong = []
+        for pattern, count in self._counts.items():
+            seen = sum(kernel.launches for kernel in self.trace.loaded if kernel.matches(pattern))
+            if seen != count:
+                wrong.append(f"{pattern}: {seen} launches, not {count}")
+        if self._total is not None and self.trace.launches() != self._total:
+            wrong.append(f"in all: {self.trace.launches()} launches, not {self._total}")
+        if wrong:
+            raise AssertionError("; ".join(wrong) + "\n" + str(self.trace))

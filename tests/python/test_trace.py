@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that traces itself, on the software device."""
+import errno
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+
+import gputrace
+from common import main, unittest
+
+if os.path.join(os.environ["GPUTRACE_SIM_DIR"], "") not in os.environ.get("LD_LIBRARY_PATH", ""):
+    # The loader reads this once.
+    os.environ["LD_LIBRARY_PATH"] = f"{os.environ['GPUTRACE_SIM_DIR']}/:{os.environ.get('LD_LIBRARY_PATH', '')}"
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+from cuda import PTX, Cuda
+
+
+def in_child(function):
+    """Run a test in a process of its own, as a program that has not used CUDA yet."""
+    def test(self):
+        code = f"import test_trace; test_trace.{function.__qualname__}.body(None)"
+        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=240)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+    test.body = lambda _: function(unittest.TestCase())
+    return test
+
+
+def resident_kb():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+class Tracing(unittest.TestCase):
+    @in_child
+    def test_before_cuda(self):
+        with gputrace.trace() as t:
+            cuda = Cuda()
+            for _ in range(10):
+                cuda.launch("add_one")
+            cuda.launch("nothing")
+        self.assertEqual(cuda.count(), 320)
+        runs = t.kernels()
+        self.assertEqual([run.name for run in runs].count("add_one"), 10)
+        self.assertEqual(len(runs), 11)
+        self.assertEqual(t.lost, 0)
+        self.assertEqual(t.notes, [])
+        self.assertTrue(all(run.start < run.end and run.block == (32, 1, 1) for run in runs))
+        self.assertEqual({s.name: (s.launches, s.runs) for s in t.summary()}, {"add_one": (10, 10), "nothing": (1, 1)})
+        self.assertRegex(str(t), r"add_one +.* 10\n")
+        self.assertIn("11 launches, 11 runs", str(t))
+
+    @in_child
+    def test_after_cuda(self):
+        cuda = Cuda()
+        cuda.launch("add_one")
+        with gputrace.trace() as t:
+            cuda.launch("add_one")
+            # What is loaded inside has times.
+            cuda.load(PTX)
+            cuda.launch("add_one")
+        cuda.launch("add_one")
+        self.assertEqual(cuda.count(), 128)
+        self.assertEqual(t.launches("add_one"), 2)
+        self.assertEqual(len(t.kernels()), 1)
+        # The module of the trace before is still there and carries the same programs.
+        with gputrace.trace() as again:
+            cuda.launch("add_one")
+            cuda.launch("add_one")
+        self.assertEqual(len(again.kernels()), 2)
+        self.assertEqual(cuda.count(), 192)
+
+    @in_child
+    def test_threads(self):
+        cuda = Cuda()
+
+        def launch():
+            cuda.use()
+            for _ in range(50):
+                cuda.launch("add_one")
+
+        with gputrace.trace() as t:
+            cuda.load(PTX)
+            threads = [threading.Thread(target=launch) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(cuda.count(), 200 * 32)
+        self.assertEqual(len(t.kernels()), 200)
+        self.assertEqual(len({run.tid for run in t.kernels()}), 4)
+
+    @in_child
+    def test_fork_and_spawn(self):
+        with gputrace.trace() as t:
+            cuda = Cuda()
+            child = os.fork()
+            if not child:
+                # CUDA does not work here, and the trace is the parent's.
+                t.stop()
+                os._exit(7)
+            status = os.waitpid(child, 0)[1]
+            subprocess.run([sys.executable, "-c", "from cuda import Cuda; Cuda().launch('nothing')"], check=True)
+            cuda.launch("add_one")
+        self.assertEqual(os.waitstatus_to_exitcode(status), 7)
+        self.assertEqual([run.name for run in t.kernels()], ["add_one"])
+
+    @in_child
+    def test_save(self):
+        with gputrace.trace() as t:
+            with self.assertRaises(ValueError):
+                t.save("/dev/null")
+            Cuda().launch("add_one")
+        with tempfile.NamedTemporaryFile() as file:
+            t.save(file.name)
+            t.save(file.name)
+            with open(file.name) as text:
+                events = json.load(text)["traceEvents"]
+        self.assertEqual([e["name"] for e in events if e.get("cat") == "kernel"], ["add_one"])
+
+    @in_child
+    def test_one_at_a_time(self):
+        with gputrace.trace():
+            with self.assertRaises(gputrace.Error) as caught:
+                gputrace.trace().start()
+            self.assertEqual(caught.exception.errno, errno.EBUSY)
+            Cuda().launch("nothing")
+
+    @in_child
+    def test_decorator_and_expectation(self):
+        cuda = Cuda()
+
+        @gputrace.trace()
+        def step(n):
+            for _ in range(n):
+                cuda.launch("nothing")
+            return n
+
+        self.assertEqual(step(3), 3)
+        self.assertEqual(step.trace.launches(), 3)
+        self.assertEqual(step(5), 5)
+        self.assertEqual(step.trace.launches(), 5)
+        with gputrace.expect_launches(nothing=2, total=3):
+            cuda.launch("nothing")
+            cuda.launch("add_one")
+            cuda.launch("nothing")
+        with self.assertRaisesRegex(AssertionError, "n.thing: 1 launches, not 2"):
+            with gputrace.expect_launches({"n?thing": 2}):
+                cuda.launch("nothing")
+
+    @in_child
+    def test_a_thousand_times(self):
+        cuda = Cuda()
+        sizes = {}
+        for i in range(1000):
+            with gputrace.trace() as t:
+                cuda.launch("add_one")
+            assert t.launches() == 1, t
+            if i in (99, 999):
+                sizes[i] = resident_kb(), len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+        self.assertEqual(cuda.count(), 32000)
+        self.assertLess(sizes[999][0] - sizes[99][0], 4096, sizes)
+        self.assertEqual(sizes[999][1:], sizes[99][1:], sizes)
+
+
+if __name__ == "__main__":
+    main()
