@@ -22,6 +22,7 @@
 #include <linux/ptrace.h>
 
 #include "lib/target/mapped.h"
+#include "lib/target/seccomp.h"
 #include "lib/util/error.h"
 
 #define PATIENCE_NS 5000000000ull
@@ -386,10 +387,13 @@ int gt_hijack_begin(pid_t pid, struct gt_hijack *h)
 		return gt_error(r, r == -ESRCH ? "process %d ended" :
 				"no thread of process %d came to a place where it can be borrowed in 5 s: it computes without a system call", (int)pid);
 	r = save(h);
+	if (r)
+		gt_error(r, "the registers of process %d cannot be read: %s", (int)pid, strerror(-r));
+	else
+		r = gt_seccomp_check(h->tid);
 	if (r) {
-		h->vectors_size = 0;
 		gt_hijack_end(h);
-		return gt_error(r, "the registers of process %d cannot be read: %s", (int)pid, strerror(-r));
+		return r;
 	}
 	h->deadline = now() + PATIENCE_NS;
 	return 0;

@@ -23,8 +23,8 @@
  *	target interrupted N	the agent is at work, asks for memory the Nth time, and a signal comes, whose handler calls exit
  *	target drop		as vecadd 4, by a user without privileges that it became before CUDA
  *	target knock		as vecadd 4, after knocking at the controller's door with a wrong secret
- *	target live THREADS	threads launch until a line is read, for each line before the last "." a
- *				module is loaded and run once
+ *	target live THREADS [NR]	threads launch until a line is read, for each line before the last "." a
+ *				module is loaded and run once; the system call NR would be the process's end
  *	target clone		a child made behind the C library's back returns from main, then the parent
  */
 #include <pthread.h>
@@ -35,6 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -42,6 +43,9 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 
 #include "lib/wire/proto.h"
 #include "program.h"
@@ -547,6 +551,20 @@ static void run_another(unsigned number)
 	free(text);
 }
 
+static void forbid(const char *number)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)atoi(number), 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = 4, .filter = filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(5);
+}
+
 static void run_live(int threads_wanted)
 {
 	CUfunction f = function("bump");
@@ -666,9 +684,11 @@ int main(int argc, char **argv)
 		run_global();
 	else if (!strcmp(what, "descriptors"))
 		run_descriptors();
-	else if (!strcmp(what, "live"))
+	else if (!strcmp(what, "live")) {
+		if (argc > 3)
+			forbid(argv[3]);
 		run_live(number);
-	else if (!strcmp(what, "clone"))
+	} else if (!strcmp(what, "clone"))
 		return run_clone();
 	else if (!strcmp(what, "leave"))
 		run_leave(argc > 2 ? argv[2] : "return");

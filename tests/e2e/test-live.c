@@ -2,11 +2,15 @@
 /* Attaching to a program that runs already, on the software device. */
 #include <check.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +22,20 @@ static struct program {
 	FILE *in, *out;
 } program;
 
-static void start(const char *threads)
+/* In a mount namespace of its own, where the agent's folder is another. */
+static void hide_agent(void)
+{
+	char folder[4096];
+
+	snprintf(folder, sizeof(folder), "%s", getenv("GPUTRACE_AGENT"));
+	*strrchr(folder, '/') = 0;
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", folder, "tmpfs", 0, NULL))
+		_exit(126);
+}
+
+/* forbidden: a system call whose caller is killed; NULL: none. */
+static void start_with(const char *threads, const char *forbidden, bool apart)
 {
 	int in[2], out[2];
 
@@ -31,13 +48,20 @@ static void start(const char *threads)
 		dup2(out[1], 1);
 		for (int fd = 3; fd < 100; fd++)
 			close(fd);
-		execl(TARGET_PATH, TARGET_PATH, "live", threads, NULL);
+		if (apart)
+			hide_agent();
+		execl(TARGET_PATH, TARGET_PATH, "live", threads, forbidden, NULL);
 		_exit(127);
 	}
 	close(in[0]);
 	close(out[1]);
 	program.in = fdopen(in[1], "w");
 	program.out = fdopen(out[0], "r");
+}
+
+static void start(const char *threads)
+{
+	start_with(threads, NULL, false);
 }
 
 static void expect(const char *text)
@@ -335,6 +359,55 @@ START_TEST(what_cannot_be_attached_is_refused)
 }
 END_TEST
 
+/* A filter that does not matter, and one that would be the program's end. */
+START_TEST(a_program_with_a_seccomp_filter)
+{
+	char number[16];
+	int r;
+
+	snprintf(number, sizeof(number), "%d", _i ? SYS_memfd_create : SYS_reboot);
+	start_with("2", number, false);
+	expect("ready");
+	if (_i) {
+		ck_assert_int_eq(gputrace_target_attach(NULL, program.pid, NULL, &target), 0);
+		r = gputrace_target_resume(target);
+		ck_assert_int_eq(r, -EPERM);
+		ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "memfd_create"));
+		gputrace_target_unref(target);
+	} else {
+		attach();
+		detach(&(struct seen){ 0 });
+	}
+	finish();
+}
+END_TEST
+
+/* A container sees other files: the agent comes in by a copy in memory, which serves the second time too. */
+START_TEST(a_program_in_another_mount_namespace)
+{
+	if (geteuid()) {
+		fprintf(stderr, "mount namespaces need root: not tested\n");
+		return;
+	}
+	start_with("2", NULL, true);
+	expect("ready");
+	for (int i = 0; i < 2; i++) {
+		struct seen seen = { 0 };
+
+		attach();
+		say("load\n");
+		expect("another 69");
+		for (int j = 0; j < 200 && !seen.kernels; j++) {
+			gputrace_reader_wait(reader, 100);
+			take(&seen);
+		}
+		detach(&seen);
+		ck_assert_uint_eq(seen.kernels, 1);
+	}
+	finish();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("live");
@@ -349,6 +422,8 @@ int main(void)
 	tcase_add_test(tcase, the_controller_is_killed);
 	tcase_add_loop_test(tcase, the_program_is_killed, 0, 5);
 	tcase_add_test(tcase, what_cannot_be_attached_is_refused);
+	tcase_add_loop_test(tcase, a_program_with_a_seccomp_filter, 0, 2);
+	tcase_add_test(tcase, a_program_in_another_mount_namespace);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
