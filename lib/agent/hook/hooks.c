@@ -85,8 +85,9 @@ int gt_hooks_install(bool busy)
 		return result < 0 || !r ? result : r;
 	}
 	done = true;
-	result = install_all(busy);
+	/* First: as soon as one is in, its calls come. */
 	bypass_others();
+	result = install_all(busy);
 	return result;
 }
 
