@@ -538,17 +538,25 @@ static bool is_changed(const struct gt_module *module)
 	return false;
 }
 
-bool gt_modules_forget(void)
+enum gt_leaving gt_modules_leave(void)
 {
-	bool changed = false;
+	enum gt_leaving leaving = GT_LEAVE_NOTHING;
+	struct loaded *loaded, *next;
 
 	pthread_mutex_lock(&lock);
-	for (struct loaded *loaded = all_loaded; loaded; loaded = loaded->next)
-		changed |= is_changed(loaded->module);
-	while (!changed && all_loaded)
-		forget(all_loaded);
-	if (!changed)
+	for (loaded = all_loaded; loaded; loaded = loaded->next) {
+		if (is_changed(loaded->module))
+			leaving = GT_LEAVE_CHANGED;
+	}
+	for (loaded = all_loaded; loaded && leaving != GT_LEAVE_CHANGED; loaded = next) {
+		next = loaded->next;
+		if (loaded->module->replacement)
+			leaving = GT_LEAVE_COPIES;
+		else
+			forget(loaded);
+	}
+	if (leaving != GT_LEAVE_CHANGED)
 		forget_functions(&unseen);
 	pthread_mutex_unlock(&lock);
-	return !changed;
+	return leaving;
 }

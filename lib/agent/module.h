@@ -98,9 +98,14 @@ bool gt_kernel_is_probed(const struct gt_kernel *kernel);
 /* Tell a new controller of all kernels that are loaded. */
 void gt_modules_announce(void);
 /*
- * Nothing will be seen of the program's loading from now on: forget all handles.
- * False, and nothing is forgotten: kernels with the hidden parameter are loaded.
+ * The controller goes: forget what need not be known any more, and say what is left.
+ * Copies serve the next controller if it wants the same programs, so it must be seen when they are unloaded.
  */
-bool gt_modules_forget(void);
+enum gt_leaving {
+	GT_LEAVE_NOTHING,
+	GT_LEAVE_COPIES,	/* kernels that stand beside the program's own */
+	GT_LEAVE_CHANGED	/* kernels of the program's with the hidden parameter: all handles are still needed */
+};
+enum gt_leaving gt_modules_leave(void);
 
 #endif

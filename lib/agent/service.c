@@ -70,6 +70,7 @@ static bool serve_message(void)
  */
 static void let_go(void)
 {
+	enum gt_leaving leaving;
 	bool all;
 
 	if (!gt_session_is_open())
@@ -81,8 +82,9 @@ static void let_go(void)
 	gt_execs_forget();
 	all = gt_contexts_release();
 	/* Nodes of graphs may run kernels that the program does not know, and must not be shown. */
-	if (all && gt_modules_forget())
-		gt_hooks_remove();
+	leaving = all ? gt_modules_leave() : GT_LEAVE_CHANGED;
+	if (leaving != GT_LEAVE_CHANGED)
+		gt_hooks_remove(leaving == GT_LEAVE_COPIES);
 	gt_session_send(GT_MSG_BYE, 0);
 	gt_session_close(!all);
 }

@@ -91,7 +91,9 @@ int gt_hooks_install(bool busy)
 	return result;
 }
 
-void gt_hooks_remove(void)
+void gt_hooks_remove(bool unloading)
 {
-	gt_patches_remove();
+	const void *const kept[] = { (void *)gt_cu.cuModuleUnload, (void *)gt_cu.cuLibraryUnload };
+
+	gt_patches_remove(kept, unloading ? 2 : 0);
 }

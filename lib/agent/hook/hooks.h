@@ -22,8 +22,8 @@ extern const struct gt_hook gt_load_hooks[], gt_function_hooks[], gt_launch_hook
  * probed.
  */
 int gt_hooks_install(bool busy);
-/* The driver's functions are as they were. */
-void gt_hooks_remove(void);
+/* The driver's functions are as they were; unloading: but for those that unload code. */
+void gt_hooks_remove(bool unloading);
 
 /*
  * Is this call the program's own?  False while the driver or the agent is at

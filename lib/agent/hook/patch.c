@@ -260,12 +260,23 @@ int gt_patch(void *function, void *replacement, const void *site, bool busy, voi
 	return r;
 }
 
-int gt_patches_remove(void)
+static bool is_kept(const struct patch *patch, const void *const *kept, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (kept[i] == patch->pad)
+			return true;
+	}
+	return false;
+}
+
+int gt_patches_remove(const void *const *kept, unsigned count)
 {
 	int r = 0;
 
-	for (unsigned i = 0; i < patch_count; i++)
-		r |= put_bytes(patches[i].code, prologue + 1);
+	for (unsigned i = 0; i < patch_count; i++) {
+		if (!is_kept(&patches[i], kept, count))
+			r |= put_bytes(patches[i].code, prologue + 1);
+	}
 	return r ? -EACCES : 0;
 }
 

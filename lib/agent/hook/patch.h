@@ -25,8 +25,11 @@
  */
 int gt_patch(void *function, void *replacement, const void *site, bool busy, void **ret_original);
 
-/* Let all patched functions be as they were, or be led to their replacements again.  -EACCES. */
-int gt_patches_remove(void);
+/*
+ * Let all patched functions be as they were, but for those whose originals are
+ * kept[]; or be led to their replacements again.  -EACCES.
+ */
+int gt_patches_remove(const void *const *kept, unsigned count);
 int gt_patches_restore(void);
 
 /*
