@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,10 +34,10 @@ enum turn { TURN_OURS, TURN_CALL, TURN_LEAVE };
  * and pthread_create's result (or mmap's error) in r13.  Then the new thread's code,
  * whose only argument is the page.
  */
-extern const uint8_t gt_courier_stub[], gt_courier_stub_end[], gt_courier_thread[], gt_courier_end[];
+extern const uint8_t gt_courier_stub[], gt_courier_return[], gt_courier_thread[], gt_courier_end[];
 __asm__(".pushsection .rodata\n"
-	".globl gt_courier_stub, gt_courier_stub_end, gt_courier_thread, gt_courier_end\n"
-	".hidden gt_courier_stub, gt_courier_stub_end, gt_courier_thread, gt_courier_end\n"
+	".globl gt_courier_stub, gt_courier_return, gt_courier_thread, gt_courier_end\n"
+	".hidden gt_courier_stub, gt_courier_return, gt_courier_thread, gt_courier_end\n"
 	"gt_courier_stub:\n"
 	"	movl $9, %eax\n"		/* mmap */
 	"	xorl %edi, %edi\n"
@@ -59,7 +60,8 @@ __asm__(".pushsection .rodata\n"
 	"	movslq %eax, %r13\n"
 	"1:	movl $15, %eax\n"		/* rt_sigreturn */
 	"	syscall\n"
-	"gt_courier_stub_end:\n"
+	"gt_courier_return:\n"
+	"	jmp 1b\n"			/* we kept it from that call, to put everything back, and were killed */
 	"gt_courier_thread:\n"
 	"	pushq %rbx\n"
 	"	pushq %r12\n"
@@ -109,6 +111,29 @@ static size_t code_size(void)
 	return (size_t)(gt_courier_end - gt_courier_stub);
 }
 
+/* ---- memory ---- */
+
+int gt_courier_get(const struct gt_courier *courier, uint64_t address, void *bytes, size_t size)
+{
+	struct iovec local = { bytes, size }, remote = { (void *)address, size };
+
+	return process_vm_readv(courier->pid, &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 :
+	       gt_error(-ESRCH, "process %d has ended, or its memory cannot be read", (int)courier->pid);
+}
+
+int gt_courier_put(const struct gt_courier *courier, uint64_t address, const void *bytes, size_t size)
+{
+	struct iovec local = { (void *)(uintptr_t)bytes, size }, remote = { (void *)address, size };
+
+	return process_vm_writev(courier->pid, &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 :
+	       gt_error(-ESRCH, "process %d has ended, or its memory cannot be written to", (int)courier->pid);
+}
+
+uint64_t gt_courier_room(const struct gt_courier *courier)
+{
+	return courier->page + ROOM;
+}
+
 /* ---- a place for the code: what is left of the last page of a library's code ---- */
 
 static int is_supported(pid_t pid)
@@ -153,7 +178,21 @@ static uint64_t code_end(const char *path)
 	return end;
 }
 
-static uint64_t find_place(pid_t pid, size_t size)
+/*
+ * Zeros, which are nobody's; or our code, which another courier may be running.  It
+ * stays there, since whoever comes at the same time relies on it.
+ */
+static bool is_unused(const struct gt_courier *courier, uint64_t place)
+{
+	static const uint8_t zeros[512];
+	uint8_t bytes[sizeof(zeros)];
+	size_t size = code_size();
+
+	return size <= sizeof(bytes) && !gt_courier_get(courier, place, bytes, size) &&
+	       (!memcmp(bytes, zeros, size) || !memcmp(bytes, gt_courier_stub, size));
+}
+
+static uint64_t find_place(const struct gt_courier *courier)
 {
 	static const char *const libraries[] = {
 		"libc.so.6", "libm.so.6", "libcuda.so.1", "libstdc++.so.6", "libpthread.so.0", "libdl.so.2",
@@ -164,51 +203,29 @@ static uint64_t find_place(pid_t pid, size_t size)
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
 		uint64_t end, place;
 
-		if (gt_mapped_find(pid, libraries[i], &library))
+		if (gt_mapped_find(courier->pid, libraries[i], &library))
 			continue;
 		end = (code_end(library.path) + 15) & ~15ull;
-		if (!end || PAGE - end % PAGE < size || end % PAGE == 0)
+		if (!end || PAGE - end % PAGE < code_size() || end % PAGE == 0)
 			continue;
-		place = gt_mapped_place(pid, &library, end);
-		if (place)
+		place = gt_mapped_place(courier->pid, &library, end);
+		if (place && is_unused(courier, place))
 			return place;
 	}
 	return 0;
-}
-
-/* ---- memory ---- */
-
-int gt_courier_get(const struct gt_courier *courier, uint64_t address, void *bytes, size_t size)
-{
-	struct iovec local = { bytes, size }, remote = { (void *)address, size };
-
-	return process_vm_readv(courier->pid, &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 :
-	       gt_error(-ESRCH, "process %d has ended, or its memory cannot be read", (int)courier->pid);
-}
-
-int gt_courier_put(const struct gt_courier *courier, uint64_t address, const void *bytes, size_t size)
-{
-	struct iovec local = { (void *)(uintptr_t)bytes, size }, remote = { (void *)address, size };
-
-	return process_vm_writev(courier->pid, &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 :
-	       gt_error(-ESRCH, "process %d has ended, or its memory cannot be written to", (int)courier->pid);
-}
-
-uint64_t gt_courier_room(const struct gt_courier *courier)
-{
-	return courier->page + ROOM;
 }
 
 /* ---- sending ---- */
 
 static int start_thread(struct gt_courier *courier, struct gt_hijack *hijack, uint64_t create, uint64_t unmap)
 {
-	uint64_t stub_size = (uint64_t)(gt_courier_stub_end - gt_courier_stub);
-	uint64_t in[3] = { create, courier->code + stub_size, unmap }, out[2];
+	uint64_t thread = courier->code + (uint64_t)(gt_courier_thread - gt_courier_stub);
+	uint64_t end = courier->code + (uint64_t)(gt_courier_return - gt_courier_stub);
+	uint64_t in[3] = { create, thread, unmap }, out[2];
 	int r = gt_hijack_poke(hijack, courier->code, gt_courier_stub, code_size());
 
 	if (!r)
-		r = gt_hijack_run(hijack, courier->code, courier->code + stub_size, in, out);
+		r = gt_hijack_run(hijack, courier->code, end, in, out);
 	if (r)
 		return r;
 	if (out[1]) {
@@ -244,17 +261,13 @@ int gt_courier_send(pid_t pid, struct gt_courier *courier)
 	if (!create || !unmap || !gt_mapped_function(pid, gt_courier_libraries, "dlopen"))
 		return gt_error(-ENOEXEC, "nothing can be loaded into process %d: it is linked statically, or without the GNU C library",
 				(int)pid);
-	courier->code = find_place(pid, code_size());
+	courier->code = find_place(courier);
 	if (!courier->code)
 		return gt_error(-ENOSPC, "no place was found in process %d for %zu bytes of code", (int)pid, code_size());
-	r = gt_courier_get(courier, courier->code, courier->before, code_size());
-	if (!r)
-		r = gt_hijack_begin(pid, &hijack);
+	r = gt_hijack_begin(pid, &hijack);
 	if (r)
 		return r;
 	r = start_thread(courier, &hijack, create, unmap);
-	if (r)
-		gt_hijack_poke(&hijack, courier->code, courier->before, code_size());
 	gt_hijack_end(&hijack);
 	if (!r)
 		r = detach_thread(courier);
@@ -324,21 +337,6 @@ static bool has_left(const struct gt_courier *courier)
 	return process_vm_readv(courier->pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(word);
 }
 
-/* What lies behind a library's code is nobody's; should it not be writable this way, nobody misses it either. */
-static void put_back(const struct gt_courier *courier)
-{
-	char name[64];
-	int fd;
-
-	snprintf(name, sizeof(name), "/proc/%d/mem", (int)courier->pid);
-	fd = open(name, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (pwrite(fd, courier->before, code_size(), (off_t)courier->code) < 0)
-		errno = 0;
-	close(fd);
-}
-
 void gt_courier_dismiss(struct gt_courier *courier)
 {
 	uint64_t turn = TURN_LEAVE;
@@ -346,10 +344,8 @@ void gt_courier_dismiss(struct gt_courier *courier)
 	if (!courier->page || gt_courier_put(courier, courier->page, &turn, sizeof(turn)))
 		return;
 	for (int i = 0; i < 5000; i++) {
-		if (has_left(courier)) {
-			put_back(courier);
+		if (has_left(courier))
 			break;
-		}
 		pause_briefly();
 	}
 	courier->page = 0;

@@ -15,8 +15,7 @@
 struct gt_courier {
 	pid_t pid;
 	uint64_t page;		/* what we share with it; 0: it is not there */
-	uint64_t code;		/* where its code took the place of unused bytes */
-	uint8_t before[512];	/* those */
+	uint64_t code;		/* where its code took the place of unused bytes, and stays */
 };
 
 /* Where a process keeps the C library's functions. */
@@ -43,7 +42,7 @@ uint64_t gt_courier_room(const struct gt_courier *courier);
 int gt_courier_put(const struct gt_courier *courier, uint64_t address, const void *bytes, size_t size);
 int gt_courier_get(const struct gt_courier *courier, uint64_t address, void *bytes, size_t size);
 
-/* It ends, and leaves no trace. */
+/* It ends. */
 void gt_courier_dismiss(struct gt_courier *courier);
 
 #endif

@@ -527,8 +527,9 @@ int gt_hijack_run(struct gt_hijack *h, uint64_t code, uint64_t end, const uint64
 	r.r15 = in[2];
 	r.eflags &= ~0x400ull;	/* the direction flag, as functions expect it */
 	r.orig_rax = (unsigned long long)-1;
-	if (ptrace(PTRACE_SETSIGMASK, h->tid, (void *)sizeof(all), &all) ||
-	    ptrace(PTRACE_SETREGS, h->tid, NULL, &r))
+	/* In this order: whenever we are killed, it blocks no signals for good. */
+	if (ptrace(PTRACE_SETREGS, h->tid, NULL, &r) ||
+	    ptrace(PTRACE_SETSIGMASK, h->tid, (void *)sizeof(all), &all))
 		return gt_error(-ESRCH, "process %d ended", (int)h->pid);
 	error = run_until(h, end);
 	if (error == -ETIMEDOUT)
