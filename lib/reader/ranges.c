@@ -10,6 +10,7 @@
 /* A target can make as many as it likes: memory is bounded whatever it does. */
 #define BUCKETS 4096u
 #define OPEN_MAX 65536u
+#define STEPS 256u		/* looked at for an id: it may be chosen to collide with others */
 
 /* One whose beginning or, when threads' rings are read in another order than they were written, end is known. */
 struct range {
@@ -26,13 +27,16 @@ struct gt_ranges {
 	uint32_t count;
 };
 
+/* Where the id is or would be; NULL when too many others are in its way. */
 static struct range **place_of(struct gt_ranges *ranges, uint64_t id)
 {
 	struct range **place = &ranges->buckets[(id ^ id >> 32) % BUCKETS];
 
-	while (*place && (*place)->id != id)
-		place = &(*place)->next;
-	return place;
+	for (unsigned step = 0; step < STEPS; step++, place = &(*place)->next) {
+		if (!*place || (*place)->id == id)
+			return place;
+	}
+	return NULL;
 }
 
 static bool check_texts(const struct gt_rec_range *record, const char *texts, uint32_t size)
@@ -81,16 +85,17 @@ static struct range *new_range(const struct gt_rec_range *record, const char *te
 /* Known from one side only, until the other comes. */
 static void keep(struct gputrace_reader *reader, struct gt_process *process, struct range *range)
 {
-	struct range **place;
+	struct range **place = NULL;
 
 	if (!process->ranges)
 		process->ranges = calloc(1, sizeof(*process->ranges));
-	if (!process->ranges || process->ranges->count == OPEN_MAX) {
+	if (process->ranges && process->ranges->count < OPEN_MAX)
+		place = place_of(process->ranges, range->id);
+	if (!place) {
 		gt_reader_push_lost(reader, process, "list of open ranges", 1);
 		free(range);
 		return;
 	}
-	place = place_of(process->ranges, range->id);
 	range->next = *place;
 	*place = range;
 	process->ranges->count++;
@@ -104,7 +109,7 @@ static struct range *take_known(struct gt_process *process, uint64_t id, bool be
 	if (!process->ranges)
 		return NULL;
 	place = place_of(process->ranges, id);
-	range = *place;
+	range = place ? *place : NULL;
 	if (!range || !(beginning ? range->begin : range->end))
 		return NULL;
 	*place = range->next;

@@ -10,6 +10,7 @@
 #include "lib/reader/launches.h"
 #include "lib/reader/print.h"
 #include "lib/reader/queue.h"
+#include "lib/reader/ranges.h"
 #include "lib/reader/reader.h"
 #include "lib/reader/ring.h"
 
@@ -212,6 +213,87 @@ START_TEST(kernels_wait_for_their_launch)
 }
 END_TEST
 
+/* ---- ranges ---- */
+
+static struct gputrace_reader reader;
+
+/* A record as an agent, or a program that pretends to be one, writes it. */
+static void tell(struct gt_process *process, uint32_t kind, uint64_t id, uint64_t time, const char *texts,
+		 uint32_t name_size, uint32_t domain_size)
+{
+	struct gt_rec_range record = { .time = time, .id = id, .tid = 5, .kind = kind, .name_size = name_size,
+				       .domain_size = domain_size };
+	uint8_t bytes[sizeof(record) + 16] = { 0 };
+
+	memcpy(bytes, &record, sizeof(record));
+	memcpy(bytes + sizeof(record), texts, 6);
+	gt_reader_take_range(&reader, process, bytes, (uint32_t)sizeof(record) + 6);
+}
+
+static void expect_range(uint64_t id, uint64_t begin, uint64_t end)
+{
+	struct gt_queued *queued = gt_queue_pop(&reader.queue);
+
+	ck_assert_ptr_nonnull(queued);
+	ck_assert_int_eq(queued->event.type, GPUTRACE_EVENT_RANGE);
+	ck_assert_uint_eq(queued->event.range_id, id);
+	ck_assert_uint_eq(queued->event.time, begin);
+	ck_assert_uint_eq(queued->event.end, end);
+	ck_assert_str_eq(queued->event.name, "abc");
+	ck_assert_str_eq(queued->event.domain, "d");
+	free(queued);
+}
+
+START_TEST(ranges_whichever_end_comes_first)
+{
+	struct gt_process process = { .pid = 1 };
+
+	tell(&process, GT_RANGE_PUSH, 1, 100, "abc\0d", 4, 2);
+	ck_assert_ptr_null(gt_queue_first(&reader.queue));
+	tell(&process, GT_RANGE_END, 1, 300, "\0\0\0\0\0", 1, 5);
+	expect_range(1, 100, 300);
+	/* The ring of the thread that ended it was read first. */
+	tell(&process, GT_RANGE_END, 2, 500, "\0\0\0\0\0", 1, 5);
+	tell(&process, GT_RANGE_START, 2, 400, "abc\0d", 4, 2);
+	expect_range(2, 400, 500);
+	/* An end before the beginning is none. */
+	tell(&process, GT_RANGE_PUSH, 3, 800, "abc\0d", 4, 2);
+	tell(&process, GT_RANGE_END, 3, 700, "\0\0\0\0\0", 1, 5);
+	expect_range(3, 800, 800);
+	ck_assert_ptr_null(gt_queue_first(&reader.queue));
+	gt_reader_close_ranges(&reader, &process);
+	ck_assert_uint_eq(reader.lost, 0);
+}
+END_TEST
+
+START_TEST(ranges_that_make_no_sense)
+{
+	struct gt_process process = { .pid = 1 };
+
+	tell(&process, GT_RANGE_PUSH, 1, 100, "abcdef", 4, 2);		/* no NULs */
+	tell(&process, GT_RANGE_PUSH, 1, 100, "abc\0d", 6, 0);
+	tell(&process, GT_RANGE_PUSH, 1, 100, "abc\0d", 0, 6);
+	tell(&process, GT_RANGE_PUSH, 1, 100, "abc\0d", 4, UINT32_MAX - 2);
+	tell(&process, GT_RANGE_PUSH, 1, 100, "abc\0d", UINT32_MAX, 7);
+	tell(&process, GT_RANGE_PUSH, 1, 0, "abc\0d", 4, 2);
+	tell(&process, 77, 1, 100, "abc\0d", 4, 2);
+	ck_assert_ptr_null(process.ranges);
+	/* One id again and again, and an end for the latest alone. */
+	for (unsigned i = 0; i < 100000; i++)
+		tell(&process, GT_RANGE_PUSH, 9, 100 + i, "abc\0d", 4, 2);
+	ck_assert_uint_eq(reader.lost, 100000 - 65536);
+	gt_ranges_free(process.ranges);
+	process.ranges = NULL;
+	/* Ids that collide: neither time nor memory without bound. */
+	reader.lost = 0;
+	for (uint64_t i = 1; i <= 60000; i++)
+		tell(&process, GT_RANGE_PUSH, i << 44, 100, "abc\0d", 4, 2);
+	ck_assert_uint_eq(reader.lost, 60000 - 256);
+	gt_ranges_free(process.ranges);
+	gt_queue_free(&reader.queue);
+}
+END_TEST
+
 /* ---- printing ---- */
 
 static const struct {
@@ -324,6 +406,8 @@ int main(void)
 	tcase_add_test(tcase, queue_orders_by_end_then_arrival);
 	tcase_add_test(tcase, launches_by_id);
 	tcase_add_test(tcase, launches_within_a_call);
+	tcase_add_test(tcase, ranges_whichever_end_comes_first);
+	tcase_add_test(tcase, ranges_that_make_no_sense);
 	tcase_add_test(tcase, length_is_the_gpus);
 	tcase_add_test(tcase, bounds_outweigh_the_length);
 	tcase_add_loop_test(tcase, print_conversions, 0, (int)(sizeof(prints) / sizeof(prints[0])));
