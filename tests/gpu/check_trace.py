@@ -110,6 +110,9 @@ class Checker:
                 self.typed(event["args"], key, kind, event)
         elif phase == "i":
             self.need(event.get("s") in ("g", "p", "t"), "an instant without scope", event)
+        elif phase in ("b", "e"):
+            self.typed(event, "id", int, event)
+            self.need(event.get("cat") == "user_annotation", "an end of no annotation", event)
         elif phase in ("s", "f"):
             self.typed(event, "id", int, event)
             self.need(event.get("cat") == "ac2g", "an arrow of another category", event)
@@ -122,6 +125,9 @@ class Checker:
         self.need(event["name"] != "", "a slice without name", event)
         self.need(event["end"] >= event["start"], "a slice that ends before it starts", event)
         self.typed(event, "args", dict, event)
+        if event.get("cat") == "user_annotation":
+            self.typed(event["args"], "range", int, event)
+            return
         if event.get("cat") != "kernel":
             self.need(event.get("cat") in ("cuda_driver", "cuda_runtime"), "unknown category", event)
             self.typed(event["args"], "result", int, event)

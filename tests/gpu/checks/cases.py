@@ -16,7 +16,7 @@ SIM = "tests/tools/test-sim.sh"
 CASES = (
     ("sessions started and stopped in one process", (), ()),
     ("a graph of 1,000 nodes replayed 30,000 times", ("graphs",), ("tests/e2e/test-graphs.c:long_replay",)),
-    ("a graph of 24 kernels and 7 copies, captured and built", ("graph_captured", "graph_of_nodes"),
+    ("a graph of 24 kernels and 7 copies, captured and built", ("graph_captured", "program_graph-nodes"),
      ("tests/e2e/test-graphs.c:kernels_of_nodes", "tests/e2e/test-e2e.c:graphs_replay_with_their_probes")),
     ("one program with the runtime static, shared, opened by dlopen, and without it", ("any_runtime",), ()),
     ("calls resolved by cuGetProcAddress, old and new, with either default stream", ("program_getproc", "launches"),
@@ -41,12 +41,12 @@ CASES = (
      ("tests/compile/test-host.c:array_errors", "tests/compile/test-host.c:table_errors",
       "tests/compile/test-host.c:full_table")),
     ("records of any size", ("bpf_ring",), ("tests/compile/test-host.c:ring_lengths",)),
-    ("several returns, ret.uni, predicated, exit, in a loop, in a function", ("returns",),
+    ("several returns, ret.uni, predicated, exit, in a loop, in a function", ("program_returns",),
      ("tests/e2e/test-e2e.c:every_way_out_counts", "tests/instrument/test-run.c:entries_are_exits")),
     ("every kind of access to memory", ("every_access",), ("tests/instrument/test-run.c:addresses",)),
     ("a graph instantiated while attached, launched after", ("end_to_end",),
      ("tests/e2e/test-graphs.c:detached_graph", "tests/e2e/test-e2e.c:graph_outlives_its_probes")),
-    ("a variable that kernel and host share", ("device_variable",),
+    ("a variable that kernel and host share", ("program_variable",),
      ("tests/e2e/test-e2e.c:variables_of_the_program_stay_its_own",)),
 )
 TITLE = "Cases"

@@ -37,16 +37,13 @@ def counts(lab, program, *args, graphs=False, env=None):
             calls = len(trace.launch_calls)
             expect(calls == launches, f"uprobes saw {calls} launches of {launches}")
 
-    counted = lab.run_object("threads", program, *args, env=env)
+    counted = lab.run_object("counts", program, *args, env=env)
     same_output(counted, bare)
     found = maps(counted.out)
     entered, left = only(found, "entered"), only(found, "left")
     expect(entered == threads, f"{entered} threads entered, {threads} were launched")
     expect(left == threads, f"{left} threads left, {threads} were launched")
-
-    counted = lab.run_object("kernel-count", program, *args, env=env)
-    same_output(counted, bare)
-    seen = sum(values[0] for values in maps(counted.out).get("warps", {}).values())
+    seen = only(found, "warps")
     warps = bare.number("warps") if "\nwarps " in bare.out else threads // 32
     expect(seen == warps, f"{seen} warps entered, {warps} were launched")
     return f"launches {launches}, uprobes {calls}, kernels {len(trace.kernels)}, threads {threads}, warps {warps}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways to launch: streams, threads, graphs, shapes of grids, ways to leave."""
+"""Ways to launch: streams, threads, graphs; modules that come and go.  The table of programs has more."""
 
 import re
 
@@ -20,37 +20,8 @@ def graph_captured(lab):
 
 
 @check
-def graph_of_nodes(lab):
-    return counts(lab, lab.program("graph"), "--nodes", graphs=True)
-
-
-@check
 def host_threads(lab):
     return counts(lab, lab.program("threads"))
-
-
-@check
-def shapes(lab):
-    """Cooperative grid, dynamic shared memory, constants, launch bounds, three dimensions."""
-    return counts(lab, lab.program("shapes"))
-
-
-@check
-def returns(lab):
-    """Kernels that end in many ways: entries = exits, for each thread."""
-    return counts(lab, lab.program("returns"))
-
-
-@check
-def device_variable(lab):
-    """One variable, with the right value throughout."""
-    return counts(lab, lab.program("variable"))
-
-
-@check
-def twin_kernels(lab):
-    """Two modules with one kernel name, loaded and unloaded in turns."""
-    return counts(lab, lab.program("twins"), "--rounds", "50")
 
 
 @check
@@ -63,7 +34,7 @@ def modules_10000_times(lab):
     expect([(kernel.name, kernel.launches) for kernel in kernels] == [("twin", rounds)] * 2, f"listed: {kernels}")
     grown = int(re.search(r"^grew by (-?\d+) KiB$", outcome.err, re.MULTILINE).group(1))
     expect(grown < 16384, f"the process grew by {grown} KiB")
-    few, _ = lab.list_kernels(program, "--rounds", str(rounds // 10))
-    expect(outcome.resident < few.resident + 16384,
-           f"the tool took {few.resident} KiB for {rounds // 5} modules, {outcome.resident} KiB for {2 * rounds}")
+    half, _ = lab.list_kernels(program, "--rounds", str(rounds // 2))
+    expect(outcome.resident < half.resident + 4096,
+           f"the tool took {half.resident} KiB for {rounds} modules, {outcome.resident} KiB for {2 * rounds}")
     return f"2 kernels, {rounds} launches each; the process grew by {grown} KiB, the tool took {outcome.resident} KiB"

@@ -12,8 +12,7 @@ import shutil
 from checks.registry import add_check
 from lab import Skip, expect, maps, only
 
-PROGRAMS = ("accesses", "calls", "cluster", "graph", "gridsync", "mma", "pdl", "returns", "shapes", "surface", "texture",
-            "vecadd", "warps")
+PROGRAMS = ("accesses", "calls", "cluster", "graph", "gridsync", "mma", "returns", "shapes", "texture", "warps")
 OBJECTS = (("threads", "graft"), ("threads", "ptx"), ("memory", "ptx"))
 
 

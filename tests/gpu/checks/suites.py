@@ -34,9 +34,9 @@ def bpf(lab, parts, env=None):
     return "; ".join(line.removeprefix("PASS ") for line in lines if line.startswith("PASS "))
 
 
-@check
+@check(alone=True)
 def end_to_end(lab):
-    """What make check does on the software device, on the GPU."""
+    """What make check does on the software device, on the GPU; it measures lengths."""
     return suite(lab, "tests/e2e/test-e2e")
 
 

@@ -10,7 +10,14 @@
 #define ROWS 96
 #define COLUMNS 80
 
-#define FFT(call) require((call) == CUFFT_SUCCESS, #call)
+#define FFT(call) fft(call, #call)
+static void fft(cufftResult result, const char *call)
+{
+	if (result == CUFFT_SUCCESS)
+		return;
+	fprintf(stderr, "%s: cuFFT error %d, then %s\n", call, result, cudaGetErrorString(cudaGetLastError()));
+	exit(1);
+}
 
 static std::vector<float> signal(size_t count)
 {
