@@ -88,7 +88,8 @@ GPUTRACE_API int gputrace_target_detach(struct gputrace_target *target, int time
  * gputrace_attach_api() and gputrace_attach_functions(), and kernel programs of
  * gputrace_attach_object(); not kernels, nor programs on the GPU.  Begins when
  * something is attached; a reader's stream ends with the last of the processes, or
- * when all that was attached is detached.  gputrace_target_resume() does nothing.
+ * when all that was attached is detached, as gputrace_target_detach() does.
+ * gputrace_target_resume() does nothing.
  * -ESRCH: no such process; -EINVAL: pid; -ENOMEM, -EMFILE.
  */
 #define GPUTRACE_EVERY_PROCESS (-1)

@@ -227,6 +227,8 @@ int gputrace_target_detach(struct gputrace_target *target, int timeout_ms)
 {
 	uint64_t deadline = now_ms() + (timeout_ms < 0 ? UINT32_MAX : (uint64_t)timeout_ms);
 
+	if (target->kind == GT_TARGET_WATCHED)
+		gt_watch_let_go(target);
 	for (struct gt_process *process = target->processes; process; process = process->next) {
 		if (process->socket >= 0 && gt_process_send(process, GT_MSG_DETACH, 0))
 			gt_process_let_go(process);

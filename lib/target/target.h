@@ -96,6 +96,7 @@ struct gputrace_target {
 	int exec_fd;		/* read end: its exec's errno, or end of file */
 	int pid_fd;		/* readable when the program has ended; -1: not available */
 	bool resumed, exited;
+	bool let_go;		/* is watched no longer */
 	int status;		/* as of waitpid */
 	char directory[64];	/* holds the socket */
 	char socket_path[96];
@@ -136,6 +137,8 @@ bool gt_target_is_over(struct gputrace_target *target);
 
 /* watch.c: have all processes that are watched ended, or is nothing watched any longer? */
 bool gt_watch_is_over(struct gputrace_target *target);
+/* Nothing is watched from now on. */
+void gt_watch_let_go(struct gputrace_target *target);
 
 /* live.c: the process runs already.  Find out what it runs on; begin. */
 int gt_live_find_libcuda(struct gputrace_target *target);

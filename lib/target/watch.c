@@ -63,5 +63,12 @@ bool gt_watch_is_over(struct gputrace_target *target)
 		attached |= !link->detached;
 		running |= !link->detached && link->api && gt_api_trace_has_processes(link->api);
 	}
-	return target->links && !attached ? true : exited && !running;
+	return target->let_go || (target->links && !attached) || (exited && !running);
+}
+
+void gt_watch_let_go(struct gputrace_target *target)
+{
+	for (struct gputrace_link *link = target->links; link; link = link->next)
+		gputrace_link_detach(link);
+	target->let_go = true;
 }

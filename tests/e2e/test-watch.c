@@ -245,6 +245,14 @@ START_TEST(what_cannot_be)
 	ck_assert_int_eq(gputrace_attach_api(target, &by_agent, &link_), -EOPNOTSUPP);
 	ck_assert_int_eq(gputrace_attach_nvtx(target, &link_), -EOPNOTSUPP);
 	gputrace_target_unref(target);
+	/* Also with nothing attached, letting go is the end. */
+	ck_assert_int_eq(gputrace_target_watch(NULL, GPUTRACE_EVERY_PROCESS, &target), 0);
+	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
+	ck_assert_int_eq(gputrace_reader_wait(reader, 0), 0);
+	ck_assert_int_eq(gputrace_target_detach(target, 0), 0);
+	ck_assert_int_eq(gputrace_reader_wait(reader, 1000), -ENODATA);
+	gputrace_reader_unref(reader);
+	gputrace_target_unref(target);
 }
 END_TEST
 
