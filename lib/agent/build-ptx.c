@@ -214,6 +214,45 @@ static void fit_registers(struct ptx_build *build)
 		build->compiled = before;
 }
 
+/* Could the kernel with programs in it be launched in every way that the program's own can? */
+static bool is_launched_alike(const struct gt_cubin_kernel *own, const struct gt_cubin_kernel *probed, unsigned warps,
+			      const char *text)
+{
+	if (!own->name)
+		return true;	/* this driver's code does not say */
+	if (gt_warps_for(probed->registers) < warps || probed->static_shared > own->static_shared)
+		return false;
+	/* Where the driver puts what such kernels meet at. */
+	return !strstr(text, "%envreg") || (probed->registers + 7) / 8 <= (own->registers + 7) / 8;
+}
+
+/*
+ * Some of the vendor's libraries count the kernels of a module by private ways, and
+ * expect one where there was one.  A kernel that is alone takes its programs in place,
+ * if it is sure to be launched like the program's own.
+ */
+static void put_in_place(struct ptx_build *build, const char *text)
+{
+	struct ptx_kernel *kernel = &build->kernels[0];
+	struct gt_compiled before = build->compiled;
+	struct gt_cubin_kernel own = kernel->code;
+	unsigned warps = build->count == 1 ? warps_wanted(build, 0) : 0;
+	char why[512];
+
+	if (build->count != 1 || !build->planned)
+		return;
+	build->plans[0].copy = NULL;
+	build->compiled = (struct gt_compiled){ 0 };
+	if (compile(build, why, sizeof(why)) && is_launched_alike(&own, &kernel->code, warps, text)) {
+		free(before.code);
+		return;
+	}
+	free(build->compiled.code);
+	build->compiled = before;
+	build->plans[0].copy = kernel->copy;
+	kernel->code = own;
+}
+
 /* ---- the module ---- */
 
 static bool add_kernel(struct ptx_build *build, unsigned k, struct gt_module *module)
@@ -228,7 +267,10 @@ static bool add_kernel(struct ptx_build *build, unsigned k, struct gt_module *mo
 	kernel->param_count = info->param_count;
 	kernel->hidden_offset = info->hidden_offset;
 	kernel->probed = build->plans[k].probe_count;
-	if (kernel->probed) {
+	if (kernel->probed && !build->plans[k].copy) {
+		report.links = built->links;
+		report.code = built->code.name ? &built->code : NULL;
+	} else if (kernel->probed) {
 		kernel->copy = built->copy;
 		built->copy = NULL;
 		report.links = built->links;
@@ -238,7 +280,7 @@ static bool add_kernel(struct ptx_build *build, unsigned k, struct gt_module *mo
 		report.text = built->wanted ? built->why : "no attached program asks for it";
 		report.code = built->code.name ? &built->code : NULL;
 	}
-	if (kernel->probed && report.code)
+	if (kernel->copy && report.code)
 		kernel->max_threads = 32 * gt_warps_for(report.code->registers);
 	gt_report_kernel(kernel, &report);
 	return true;
@@ -279,10 +321,12 @@ struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete)
 		return gt_module_new(source, 0);
 	}
 	if (make_plans(&build)) {
-		if (compile(&build, why, sizeof(why)))
+		if (compile(&build, why, sizeof(why))) {
 			fit_registers(&build);
-		else
+			put_in_place(&build, text);
+		} else {
 			refuse_all(&build, GT_REASON_COMPILE, why);
+		}
 		if (!complete || build.planned == build.wanted)
 			module = finish(&build, source);
 	}
