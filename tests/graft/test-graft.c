@@ -526,6 +526,26 @@ START_TEST(nothing_is_called)
 }
 END_TEST
 
+/* What would become several instructions stays as it is under a predicate. */
+START_TEST(predicated_statements_stay)
+{
+	static const struct gt_probe probe = { .point = GT_POINT_EXIT, .function = "p", .kernel = "*" };
+	static const char probe_text[] =
+		PROBE("p", "\tmov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 3;\n"
+			   "\t@%p1 mov.u32 %r2, %ctaid.y;\n\t@!%p1 add.u64 %rd2, %rd1, 0x123456789a;\n"
+			   "\tadd.u64 %rd2, %rd2, 0x123456789b; st.global.u32 [%rd2], %r2;\n");
+	char why[GT_GRAFT_WHY] = "", *text;
+	unsigned which = 0;
+
+	ck_assert_msg(!gt_graft_stub_text(probe_text, &probe, 1, &which, 1, GT_POINT_EXIT, false, &text, why), "%s", why);
+	ck_assert_ptr_nonnull(strstr(text, "@%p1 mov.u32 %r2, %ctaid.y;"));
+	ck_assert_ptr_nonnull(strstr(text, "@!%p1 add.u64 %rd2, %rd1, 0x123456789a;"));
+	ck_assert_ptr_null(strstr(text, "%ctaid.x"));
+	ck_assert_ptr_null(strstr(text, "add.u64 %rd2, %rd2, 0x123456789b"));
+	free(text);
+}
+END_TEST
+
 START_TEST(texts_refused)
 {
 	static const struct gt_probe probe = { .point = GT_POINT_LOAD, .function = "ring", .kernel = "*" };
@@ -821,6 +841,7 @@ int main(void)
 	tcase_add_test(tcase, attach_order);
 	tcase_add_test(tcase, threads_are_alone_at_exit);
 	tcase_add_loop_test(tcase, nothing_is_called, 0, TEST_STUBS);
+	tcase_add_test(tcase, predicated_statements_stay);
 	tcase_add_test(tcase, texts_refused);
 	tcase_add_test(tcase, functions_that_end_threads);
 	tcase_add_test(tcase, registers_given_away);

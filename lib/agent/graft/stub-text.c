@@ -75,15 +75,23 @@ static const char *substitute(struct ptx_text *out, const struct substitution *l
 	return NULL;
 }
 
+/* At the beginning of its line or behind another: under a predicate it has to stay one instruction. */
+static bool begins_statement(const char *begin, const char *at)
+{
+	while (at > begin && strchr(" \t", at[-1]))
+		at--;
+	return at == begin || strchr("\n;{}:", at[-1]);
+}
+
 /* Functions, or the kernel's body. */
 static void write_part(struct ptx_text *out, const char *text, const char *end, bool body, enum gt_exit_form form)
 {
-	bool fresh = true;	/* a statement may begin here */
-	const char *past;
+	const char *past, *begin = text;
+	bool fresh = true;	/* a word begins here */
 
 	while (text < end) {
 		past = body ? substitute(out, in_body, sizeof(in_body) / sizeof(in_body[0]), text) : NULL;
-		if (!past && fresh)
+		if (!past && fresh && begins_statement(begin, text))
 			past = gt_stub_statement(out, text, end, form, body);
 		if (past) {
 			text = past;
