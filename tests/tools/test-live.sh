@@ -23,7 +23,11 @@ follow() {
 	"$@" -p $program >"$dir/out" 2>&1 &
 	tool=$!
 	sleep 2
-	kill -INT $tool
+	# One that is still starting does not hear it.
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		kill -INT $tool 2>/dev/null || break
+		sleep 1
+	done
 	wait $tool
 	status=$?
 	[ $status = 0 ] || { echo "$*: status $status"; cat "$dir/out"; failed=1; }
