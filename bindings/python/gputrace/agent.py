@@ -30,7 +30,7 @@ def push_id(id: int) -> bool:
     False: the program is not traced, so far, or there is no memory.
     """
     agent = _agent()
-    return bool(agent) and agent.gputrace_agent_push_id(ctypes.c_uint64(id)) == 0
+    return agent is not None and agent.gputrace_agent_push_id(ctypes.c_uint64(id)) == 0
 
 
 def pop_id() -> Optional[int]:
