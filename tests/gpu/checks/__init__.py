@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks, in the order of the report."""
 
-from checks import load, launch, programs, data, order, cost, memcheck, tools, suites, cases  # noqa: F401
+from checks import load, launch, programs, data, order, session, cost, memcheck, tools, suites, cases  # noqa: F401
 from checks.registry import CHECKS  # noqa: F401
