@@ -27,11 +27,21 @@ typedef int gputrace_agent_push_id_fn(uint64_t id);
  */
 typedef int gputrace_agent_pop_id_fn(uint64_t *ret_id);
 
+/*
+ * A range around what the calling thread does, as NVTX's of the default domain
+ * (gputrace_attach_nvtx()); the text is copied.  0; -ENOMEM.  Since 0.1.
+ */
+typedef int gputrace_agent_push_range_fn(const char *text);
+/* The end of the range that was pushed last.  0; -ENOENT: there is none.  Since 0.1. */
+typedef int gputrace_agent_pop_range_fn(void);
+
+#define GPUTRACE_AGENT_PUSH_RANGE "gputrace_agent_push_range"
+#define GPUTRACE_AGENT_POP_RANGE "gputrace_agent_pop_range"
 #define GPUTRACE_AGENT_PUSH_ID "gputrace_agent_push_id"
 #define GPUTRACE_AGENT_POP_ID "gputrace_agent_pop_id"
 
 /*
- * Find a function of the agent by its name, one of these two; NULL: the program is
+ * Find a function of the agent by its name, one of these; NULL: the program is
  * not traced, so far.  The agent comes with cuInit or the first range of NVTX, and
  * stays.  Since 0.1.
  */

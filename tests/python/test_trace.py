@@ -113,13 +113,16 @@ class Tracing(unittest.TestCase):
         with gputrace.trace() as t:
             with self.assertRaises(ValueError):
                 t.save("/dev/null")
-            Cuda().launch("add_one")
+            cuda = Cuda()
+            with gputrace.range("a part"):
+                cuda.launch("add_one")
         with tempfile.NamedTemporaryFile() as file:
             t.save(file.name)
             t.save(file.name)
             with open(file.name) as text:
                 events = json.load(text)["traceEvents"]
         self.assertEqual([e["name"] for e in events if e.get("cat") == "kernel"], ["add_one"])
+        self.assertEqual([e["name"] for e in events if e.get("cat") == "user_annotation"], ["a part"])
 
     @in_child
     def test_one_at_a_time(self):

@@ -15,6 +15,7 @@ Calls of several threads are made one after another; waiting lets others run.
 Failures raise gputrace.Error, which is an OSError.
 """
 from ._library import escape, version
+from .agent import range
 from .clock import Clock, ClockBound, ClockSource, Drift, HostPair, Moment, host_pair
 from .ctx import Context, LogLevel
 from .error import Error
@@ -40,5 +41,5 @@ __all__ = [
     "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image", "InstanceInfo", "Kernel",
     "KernelRun", "KernelSum", "Link", "LogLevel", "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView", "Moment",
     "Object", "Point", "Program", "Reader", "Route", "Symbolizer", "Target", "Trace", "Writer", "bpf", "compile_bpf",
-    "escape", "expect_launches", "gpu_context", "host_pair", "trace", "version",
+    "escape", "expect_launches", "gpu_context", "host_pair", "range", "trace", "version",
 ]

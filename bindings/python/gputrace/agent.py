@@ -51,3 +51,15 @@ def numbered(id: int) -> Iterator[None]:
     finally:
         if pushed:
             pop_id()
+
+
+@contextlib.contextmanager
+def range(name: str) -> Iterator[None]:
+    """A named range around what this thread does inside, also as a decorator; in a trace it is an event of its own."""
+    agent = _agent()
+    pushed = agent is not None and agent.gputrace_agent_push_range(name.encode()) == 0
+    try:
+        yield
+    finally:
+        if agent is not None and pushed:
+            agent.gputrace_agent_pop_range()

@@ -131,6 +131,7 @@ class Trace:
                                      gpu_ring_bytes=self._ring_bytes, ctx=self._ctx)
         try:
             target.attach_timeline()
+            target.attach_nvtx()
             if self._api:
                 target.attach_api()
             self._file = tempfile.TemporaryFile(prefix="gputrace-")
