@@ -12,7 +12,6 @@ PROBES = (
     ("empty", "empty program, each thread", {"vecadd": 1.05, "matmul": 1.03, "stream": 1.03}),
     ("kernel-count", "entry counter, each warp", {"vecadd": 1.05, "matmul": 1.03, "stream": 1.03}),
     ("trace-map", "memory trace, each warp, map", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
-    ("trace-ring", "memory trace, each warp, records", {}),
 )
 ROUTES = ("graft", "ptx")
 TITLE = "Cost in kernel time"
