@@ -75,6 +75,60 @@ START_TEST(ptx_is_text)
 }
 END_TEST
 
+/*
+ * A member of nvcc's fatbin, taken out of it and put into one again, is written as
+ * nvcc wrote it.  Not so the last: of sm_90a the machine code itself has only "sm_90".
+ */
+START_TEST(written_as_nvcc_does)
+{
+	const struct gt_member *member;
+	struct gt_image image, alone;
+	struct gt_fatbin_part part = { 0 };
+	size_t size, written_size;
+	void *file = load("none.fatbin", &size), *bytes;
+	uint8_t *written;
+	const char *why;
+
+	ck_assert_int_eq(gt_image_open(file, &image, &why), 0);
+	member = &image.members[_i];
+	bytes = extract(member, &size);
+	ck_assert_int_eq(gt_image_open(bytes, &alone, &why), 0);
+	ck_assert_ptr_null(alone.members[0].entry);
+	part.member = alone.members;
+	written = gt_fatbin_write(&part, 1, &written_size);
+	ck_assert_uint_eq(written_size, 16 + member->entry_size);
+	ck_assert_mem_eq(written + 16, member->entry, member->entry_size);
+	free(written);
+	gt_image_close(&alone);
+	free(bytes);
+	gt_image_close(&image);
+	free(file);
+}
+END_TEST
+
+/* Text of any length ends with a NUL inside of its own member. */
+START_TEST(written_text_ends)
+{
+	static const char text[] = ".version 6.3\n.target sm_75\n.address_size 64\n";
+	char ptx[64] = "";
+	struct gt_fatbin_part part = { 0 };
+	struct gt_image image;
+	const char *why;
+	uint8_t *written;
+	size_t size;
+
+	memcpy(ptx, text, sizeof(text));
+	memset(ptx + sizeof(text) - 1, '\n', (size_t)_i);
+	ck_assert_int_eq(gt_image_open(ptx, &image, &why), 0);
+	part.member = image.members;
+	written = gt_fatbin_write(&part, 1, &size);
+	ck_assert_uint_eq(size, 16 + 80 + (sizeof(text) - 1 + (size_t)_i) / 8 * 8 + 8);
+	ck_assert_str_eq((char *)written + 16 + 80, ptx);
+	free(written);
+	gt_image_close(&image);
+}
+END_TEST
+
 static void check_choice(const struct gt_image *image, unsigned device, enum gt_member_kind kind,
 			 unsigned arch, char suffix)
 {
@@ -363,6 +417,8 @@ int main(void)
 
 	tcase_add_loop_test(tcase, every_mode_gives_the_same, 0, 4);
 	tcase_add_loop_test(tcase, ptx_is_text, 0, 4);
+	tcase_add_loop_test(tcase, written_as_nvcc_does, 0, 4);
+	tcase_add_loop_test(tcase, written_text_ends, 0, 8);
 	tcase_add_test(tcase, choice_of_nvcc_members);
 	tcase_add_test(tcase, choice_rules);
 	tcase_add_test(tcase, hand_made);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE 1
 #include "lib/agent/image/fatbin.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +23,7 @@ struct fatbin_entry {
 	uint32_t header_size;		/* of this and what belongs to it; the payload follows */
 	uint64_t padded_size;		/* of the payload */
 	uint32_t compressed_size;	/* of it without padding, 0: not compressed */
-	uint32_t options;
+	uint32_t options;		/* of PTX: where those for its compiler begin */
 	uint16_t minor, major;
 	uint32_t arch;
 	uint32_t name, name_length;
@@ -144,35 +146,72 @@ static uint64_t padded(uint64_t size)
 	return (size + 7) & ~UINT64_C(7);
 }
 
+/* Between the header of PTX and its text, where the driver expects it: options for the compiler, here none. */
+struct ptx_options {
+	uint32_t offset, length;	/* from the header's begin */
+	uint64_t text;
+};
+
+static bool is_ptx(const struct gt_fatbin_part *part)
+{
+	return !part->code && part->member->kind == GT_MEMBER_PTX;
+}
+
+static uint32_t header_size(const struct gt_fatbin_part *part)
+{
+	return sizeof(struct fatbin_entry) + (is_ptx(part) ? sizeof(struct ptx_options) : 0);
+}
+
+/* Text ends with a NUL. */
+static uint64_t payload_size(const struct gt_fatbin_part *part)
+{
+	return padded(part->code ? part->size : part->member->stored_size + is_ptx(part));
+}
+
 static uint64_t part_size(const struct gt_fatbin_part *part)
 {
 	if (!part->code && part->member->entry)
 		return part->member->entry_size;
-	return sizeof(struct fatbin_entry) + padded(part->code ? part->size : part->member->stored_size);
+	return header_size(part) + payload_size(part);
+}
+
+/* What PTX's header says beside: ".version 9.0", and that options follow. */
+static void describe_ptx(struct fatbin_entry *entry, const struct gt_member *member)
+{
+	const char *version = memmem(member->payload, member->stored_size, ".version", 8);
+	char *point = NULL;
+
+	entry->options = sizeof(*entry);
+	entry->major = version ? (uint16_t)strtoul(version + 8, &point, 10) : 0;
+	entry->minor = version && *point == '.' ? (uint16_t)strtoul(point + 1, NULL, 10) : 0;
 }
 
 /* As nvcc writes it. */
 static void write_part(const struct gt_fatbin_part *part, uint8_t *to)
 {
+	static const struct ptx_options no_options = { .offset = sizeof(struct fatbin_entry) + 8 };
 	const struct gt_member *member = part->member;
-	const void *payload = part->code ? part->code : member->payload;
-	uint64_t size = part->code ? part->size : member->stored_size;
+	char suffix = part->code ? 0 : member->arch_suffix;
 	struct fatbin_entry entry = {
-		.kind = part->code || member->kind == GT_MEMBER_CUBIN ? 2 : 1, .version = 0x101,
-		.header_size = sizeof(entry), .padded_size = padded(size),
-		.arch = part->code ? part->arch : member->arch, .flags = FLAGS_HOST,
+		.kind = is_ptx(part) ? 1 : 2, .version = 0x101,
+		.header_size = header_size(part), .padded_size = payload_size(part),
+		.major = 1, .minor = 8, .arch = part->code ? part->arch : member->arch,
+		.flags = FLAGS_HOST | (suffix == 'a' ? FLAG_ARCH : suffix == 'f' ? FLAG_FAMILY : 0),
 	};
 
 	if (!part->code && member->entry) {
 		memcpy(to, member->entry, member->entry_size);
 		return;
 	}
-	if (entry.kind == 2) {
-		entry.major = 1;
-		entry.minor = 8;
+	if (is_ptx(part)) {
+		describe_ptx(&entry, member);
+		memcpy(to + sizeof(entry), &no_options, sizeof(no_options));
 	}
 	memcpy(to, &entry, sizeof(entry));
-	memcpy(to + sizeof(entry), payload, size);
+	if (part->code)
+		memcpy(to + entry.header_size, part->code, part->size);
+	else
+		memcpy(to + entry.header_size, member->payload, member->stored_size);
 }
 
 void *gt_fatbin_write(const struct gt_fatbin_part *parts, unsigned count, size_t *ret_size)
