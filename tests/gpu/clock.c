@@ -10,7 +10,7 @@
  *
  * The last line begins with "clock:".  Exit status: 0 good, 1 not, 77 no GPU.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <errno.h>
 #include <gputrace/gputrace.h>

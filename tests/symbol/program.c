@@ -5,7 +5,7 @@
  *	exec		begin anew
  *	load LIBRARY	load another one and say where its places are
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

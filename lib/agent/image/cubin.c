@@ -31,9 +31,9 @@ struct cubin {
 	unsigned arch;
 };
 
-static unsigned arch_of(const Elf64_Ehdr *header, char *ret_suffix)
+/* Without the suffix of sm_90a, which the file does not tell. */
+static unsigned arch_of(const Elf64_Ehdr *header)
 {
-	*ret_suffix = 0;
 	if (header->e_ident[EI_ABIVERSION] >= 8)
 		return header->e_flags >> 8 & 0xff;
 	return header->e_flags & 0xff;
@@ -93,7 +93,7 @@ int gt_cubin_measure(const uint8_t *data, struct gt_member *member, const char *
 		if (section.sh_offset + section.sh_size > size)
 			size = section.sh_offset + section.sh_size;
 	}
-	member->arch = arch_of(&header, &member->arch_suffix);
+	member->arch = arch_of(&header);
 	member->stored_size = size;
 	return 0;
 }
@@ -289,7 +289,6 @@ int gt_cubin_kernels(const void *data_, size_t size,
 	struct gathered g;
 	Elf64_Shdr symtab;
 	uint64_t symbols;
-	char suffix;
 	int r;
 
 	*ret_why = "the cubin is cut off";
@@ -299,7 +298,7 @@ int gt_cubin_kernels(const void *data_, size_t size,
 	r = check_header(&cubin.header, ret_why);
 	if (r < 0)
 		return r;
-	cubin.arch = arch_of(&cubin.header, &suffix);
+	cubin.arch = arch_of(&cubin.header);
 	*ret_why = "the cubin has no symbol table";
 	if (find_symtab(&cubin, &symtab) < 0)
 		return -EINVAL;

@@ -7,7 +7,7 @@
 
 /*
  * Size and architecture of a cubin known by its address only: fills
- * stored_size, arch and arch_suffix.  -EINVAL: not one.
+ * stored_size and arch.  -EINVAL: not one.
  */
 int gt_cubin_measure(const uint8_t *data, struct gt_member *member, const char **ret_why);
 
