@@ -47,10 +47,15 @@ static struct gt_table *current(struct gt_table *const *table)
 void *gt_table_get(struct gt_table *const *table, const void *key)
 {
 	struct gt_table *t = current(table);
+	struct slot *slot;
 
 	if (!t || !key)
 		return NULL;
-	return atomic_load_explicit(&find(t, key)->value, memory_order_acquire);
+	slot = find(t, key);
+	/* One that was empty just now may have another key's value already. */
+	if (atomic_load_explicit(&slot->key, memory_order_acquire) != key)
+		return NULL;
+	return atomic_load_explicit(&slot->value, memory_order_acquire);
 }
 
 static void put(struct gt_table *table, const void *key, void *value)
@@ -64,7 +69,7 @@ static void put(struct gt_table *table, const void *key, void *value)
 	}
 }
 
-/* A new table with the live entries of the old; grows only when they are many. */
+/* A larger table with the live entries of the old. */
 static int grow(struct gt_table **table)
 {
 	struct gt_table *old = *table, *fresh;

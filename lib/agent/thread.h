@@ -24,7 +24,7 @@ struct gt_thread {
 	struct gt_thread_ring *ring;	/* NULL: there are none, or none was free */
 	uint8_t *data;			/* of the ring */
 	uint64_t tail;			/* of the ring, as last seen */
-	uint64_t stack_end;		/* address behind its stack; 0: not asked for yet, 1: not known */
+	uint64_t stack_begin, stack_end;	/* addresses of its stack and behind it; end 0: not asked for yet, 1: not known */
 	/* Stacks. */
 	struct gt_open_range *ranges;
 	uint32_t range_count, range_room;

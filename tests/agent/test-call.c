@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/call/call.h"
+#include "lib/agent/call/stack.h"
 #include "lib/agent/hook/patch.h"
 #include "lib/agent/thread.h"
 #include "lib/reader/ring.h"
@@ -283,6 +285,37 @@ START_TEST(stack_of_the_caller)
 }
 END_TEST
 
+static ucontext_t before, coroutine;
+static uint64_t no_memory;	/* between the coroutine's stack and the thread's own */
+static unsigned walked;
+
+static void walk(void)
+{
+	uint64_t frames[8];
+
+	walked = gt_call_stack(gt_thread(), 4711, no_memory, frames, 8);
+}
+
+/* rbp holds any value in code without frame pointers, and such a stack may lie anywhere. */
+START_TEST(stack_of_a_coroutine)
+{
+	const size_t size = 1 << 18;
+	uint8_t *memory = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(memory, MAP_FAILED);
+	ck_assert(memory < (uint8_t *)__builtin_frame_address(0));
+	ck_assert_int_eq(mprotect(memory + size, size, PROT_NONE), 0);
+	no_memory = (uintptr_t)memory + size + 64;
+	ck_assert_int_eq(getcontext(&coroutine), 0);
+	coroutine.uc_stack.ss_sp = memory;
+	coroutine.uc_stack.ss_size = size;
+	coroutine.uc_link = &before;
+	makecontext(&coroutine, walk, 0);
+	ck_assert_int_eq(swapcontext(&before, &coroutine), 0);
+	ck_assert_uint_eq(walked, 1);
+}
+END_TEST
+
 static void *use_a_ring(void *unused)
 {
 	const struct gt_rec_call record = { 0 };
@@ -323,6 +356,7 @@ int main(void)
 	tcase_add_test(tcase, recorded_only_when_wanted);
 	tcase_add_test(tcase, what_finds_no_room_is_counted);
 	tcase_add_test(tcase, stack_of_the_caller);
+	tcase_add_test(tcase, stack_of_a_coroutine);
 	tcase_add_test(tcase, rings_are_given_back);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

@@ -16,14 +16,16 @@ static void find_bounds(struct gt_thread *thread)
 
 	thread->stack_end = 1;
 	if (!pthread_getattr_np(pthread_self(), &attr)) {
-		if (!pthread_attr_getstack(&attr, &lowest, &size))
+		if (!pthread_attr_getstack(&attr, &lowest, &size)) {
+			thread->stack_begin = (uintptr_t)lowest;
 			thread->stack_end = (uintptr_t)lowest + size;
+		}
 		pthread_attr_destroy(&attr);
 	}
 	errno = saved;
 }
 
-/* Above where we are, so that it is there, with room for what a frame begins with. */
+/* Above where we are on the thread's stack, so that it is there, with room for what a frame begins with. */
 static int is_frame(const struct gt_thread *thread, uint64_t frame_pointer, uint64_t below)
 {
 	return frame_pointer > below && !(frame_pointer & 7) && frame_pointer + 16 <= thread->stack_end;
@@ -41,6 +43,8 @@ unsigned gt_call_stack(struct gt_thread *thread, uint64_t address, uint64_t fram
 		find_bounds(thread);
 	frames[count++] = address;
 	/* On another stack than the thread's own, such as a coroutine's, nothing is known of the rest. */
+	if (below < thread->stack_begin)
+		return count;
 	while (count < max && is_frame(thread, frame_pointer, below)) {
 		const uint64_t *frame = (const uint64_t *)(uintptr_t)frame_pointer;
 
