@@ -131,11 +131,14 @@ CUresult sim_param_info(const struct sim_kernel_info *info, size_t index, size_t
 	return CUDA_SUCCESS;
 }
 
+/* Unlike others this one takes no CUkernel, as on an H200. */
 CUresult sim_cuFuncGetAttribute(int *ret_value, CUfunction_attribute attribute, CUfunction handle)
 {
 	struct CUfunc_st *f;
 	CUresult r = find(handle, &f);
 
+	if (r == CUDA_SUCCESS && !sim_handle_is(handle, SIM_FUNCTION))
+		r = CUDA_ERROR_INVALID_HANDLE;
 	if (r == CUDA_SUCCESS && !ret_value)
 		r = CUDA_ERROR_INVALID_VALUE;
 	return r ? r : sim_function_attribute(f, attribute, ret_value);

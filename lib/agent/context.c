@@ -354,6 +354,25 @@ void gt_contexts_flush(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static void finish(struct gt_context *context)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	(void)context;
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+	gt_cu.cuCtxSynchronize();	/* an error in it comes again when it is copied out */
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+/* Without the lock: what a kernel waits for may be another thread's work in a context that is new. */
+void gt_context_finish(CUcontext handle)
+{
+	struct gt_context *context = gt_table_get(&context_by_handle, handle);
+
+	if (context)
+		with_context(context, finish);
+}
+
 void gt_context_flush(CUcontext handle)
 {
 	struct gt_context *context;

@@ -52,6 +52,11 @@ struct gt_context *gt_context_current(void);
 /* Copy every context's device arena out to shared memory. */
 void gt_contexts_flush(void);
 
+/*
+ * Wait for what runs in a context, if it is known, because the driver is about to end it
+ * and waits for that as well: what the kernels count last is to be copied out, too.
+ */
+void gt_context_finish(CUcontext handle);
 /* Copy one context's arena out, if it is known: before the program may destroy it. */
 void gt_context_flush(CUcontext handle);
 /* The context is gone; its handle may come back for another one. */

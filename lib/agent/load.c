@@ -194,24 +194,6 @@ const struct gt_hook gt_load_hooks[] = {
 
 /* ---- ends of contexts ---- */
 
-static CUresult hook_cuCtxDestroy_v2(CUcontext handle)
-{
-	struct gt_context *context = NULL;
-	CUresult result;
-
-	if (gt_enter()) {
-		gt_execs_context_gone(handle);
-		gt_modules_context_gone(handle);
-		context = gt_context_leave(handle);
-	}
-	result = gt_cu.cuCtxDestroy_v2(handle);
-	/* If it goes on after all, its kernels may still use the memory that we have there. */
-	if (context && !result)
-		gt_context_end(context);
-	gt_leave();
-	return result;
-}
-
 /* The primary context of a device that is in use; NULL when it is not. */
 static CUcontext primary_context(CUdevice device)
 {
@@ -225,6 +207,39 @@ static CUcontext primary_context(CUdevice device)
 		return NULL;
 	gt_cu.cuDevicePrimaryCtxRelease_v2(device);
 	return context;
+}
+
+static bool is_primary(CUcontext handle)
+{
+	CUcontext popped;
+	CUdevice device;
+	bool found;
+
+	if (gt_cu.cuCtxPushCurrent_v2(handle))
+		return false;
+	found = !gt_cu.cuCtxGetDevice(&device);
+	gt_cu.cuCtxPopCurrent_v2(&popped);
+	return found && primary_context(device) == handle;
+}
+
+static CUresult hook_cuCtxDestroy_v2(CUcontext handle)
+{
+	struct gt_context *context = NULL;
+	CUresult result;
+
+	/* For a primary one the driver refuses, and all goes on. */
+	if (gt_enter() && !is_primary(handle)) {
+		gt_context_finish(handle);
+		gt_execs_context_gone(handle);
+		gt_modules_context_gone(handle);
+		context = gt_context_leave(handle);
+	}
+	result = gt_cu.cuCtxDestroy_v2(handle);
+	/* If it goes on after all, its kernels may still use the memory that we have there. */
+	if (context && !result)
+		gt_context_end(context);
+	gt_leave();
+	return result;
 }
 
 static void forget_context(CUcontext context)
@@ -244,6 +259,9 @@ static CUresult end_primary(CUresult (*driver)(CUdevice), CUdevice device, bool 
 
 	if (gt_enter()) {
 		context = primary_context(device);
+		/* Others may go on using one that is released, so then the program must not wait for it. */
+		if (context && reset)
+			gt_context_finish(context);
 		if (context)
 			gt_context_flush(context);
 	}

@@ -24,13 +24,23 @@ static const char *name_of(void *function)
 	return "(a kernel whose name this driver does not tell)";
 }
 
+static bool ask_kernel(int *value, CUfunction_attribute which, void *kernel)
+{
+	CUdevice device;
+
+	return gt_cu.cuKernelGetAttribute && !gt_cu.cuCtxGetDevice(&device) &&
+	       !gt_cu.cuKernelGetAttribute(value, which, kernel, device);
+}
+
+/* 0: the driver does not tell. */
 static unsigned attribute(void *function, CUfunction_attribute which)
 {
 	int value = 0;
 
-	if (!gt_cu.cuFuncGetAttribute || gt_cu.cuFuncGetAttribute(&value, which, function) || value < 0)
+	if ((!gt_cu.cuFuncGetAttribute || gt_cu.cuFuncGetAttribute(&value, which, function)) &&
+	    !ask_kernel(&value, which, function))
 		return 0;
-	return (unsigned)value;
+	return value > 0 ? (unsigned)value : 0;
 }
 
 static void report(struct gt_kernel *kernel, void *function)

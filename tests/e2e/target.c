@@ -15,6 +15,7 @@
  *	target threads N	four host threads with N launches each
  *	target fork		the child launches, the parent launches
  *	target contexts		two contexts, one destroyed before the other's launches
+ *	target ends HOW		a context with kernels in it ends: destroy, reset; or the primary is not destroyed: refused
  *	target global		a __device__ variable read by the host between launches
  *	target leave HOW	two launches, then return, exit, _exit or kill
  *	target alarm LAUNCHES	as vecadd, with a signal every 20 ms from before CUDA on
@@ -404,6 +405,33 @@ static void run_contexts(void)
 	printf(" done\n");
 }
 
+/* The last kernel enters long after the end of its context has begun. */
+static void run_ends(const char *how)
+{
+	uint64_t ns = 200000000;
+	void *params[] = { &ns };
+	CUcontext context = primary;
+	CUresult refused;
+
+	if (!strcmp(how, "destroy")) {
+		CHECK(cuCtxCreate_v2(&context, 0, 0));
+		CHECK(cuModuleLoadData(&module, ptx));
+	}
+	CHECK(cuLaunchKernel(function("spin"), 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	CHECK(cuLaunchKernel(function("bump"), 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL));
+	if (!strcmp(how, "destroy")) {
+		CHECK(cuCtxDestroy_v2(context));
+	} else if (!strcmp(how, "reset")) {
+		CHECK(cuDevicePrimaryCtxReset_v2(0));
+	} else {
+		refused = cu.cuCtxDestroy_v2(primary);
+		CHECK(cuLaunchKernel(function("bump"), 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL));
+		CHECK(cuCtxSynchronize());
+		printf("CUresult %d, counter %u, ", (int)refused, read_counter());
+	}
+	printf("done\n");
+}
+
 static void run_global(void)
 {
 	CUfunction f = function("bump");
@@ -514,15 +542,21 @@ static void knock(void)
 
 static atomic_bool live_over;
 static atomic_long live_launches;
+static CUkernel live_kernel;
 
 static void *launch_until_over(void *f)
 {
+	uint64_t ns = 1;
+	void *params[] = { &ns };
+
 	CHECK(cuCtxSetCurrent(primary));
 	for (unsigned i = 0; !atomic_load(&live_over); i++) {
 		CHECK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
 		atomic_fetch_add(&live_launches, 1);
-		if (i % 16 == 15)
+		if (i % 16 == 15) {
+			CHECK(cuLaunchKernel((CUfunction)live_kernel, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
 			CHECK(cuCtxSynchronize());
+		}
 	}
 	return NULL;
 }
@@ -569,9 +603,12 @@ static void run_live(int threads_wanted)
 {
 	CUfunction f = function("bump");
 	pthread_t threads[16];
+	CUlibrary library;
 	char line[64];
 	int count = threads_wanted < 16 ? threads_wanted : 16;
 
+	CHECK(cuLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
+	CHECK(cuLibraryGetKernel(&live_kernel, library, "spin"));
 	for (int i = 0; i < count; i++)
 		pthread_create(&threads[i], NULL, launch_until_over, f);
 	printf("ready\n");
@@ -680,6 +717,8 @@ int main(int argc, char **argv)
 		run_threads(number);
 	else if (!strcmp(what, "contexts"))
 		run_contexts();
+	else if (!strcmp(what, "ends"))
+		run_ends(argc > 2 ? argv[2] : "destroy");
 	else if (!strcmp(what, "global"))
 		run_global();
 	else if (!strcmp(what, "descriptors"))

@@ -324,6 +324,34 @@ START_TEST(contexts_have_their_own_maps)
 }
 END_TEST
 
+/* The driver waits for the kernels of a context that ends, and what they count then is there, too. */
+START_TEST(kernels_count_until_the_end)
+{
+	struct run_options options = counting();
+	const char *how = _i ? "reset" : "destroy";
+	int context = _i ? 0 : 1;
+
+	run_plain(&plain, real_device, "ends", how, NULL);
+	run_target(&run, &options, "ends", how, NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run_map_value(&run, "entered", context, 0), 32 + 64);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 2);
+}
+END_TEST
+
+/* A primary context cannot be destroyed that way, and its kernels go on as before. */
+START_TEST(an_end_that_is_refused)
+{
+	struct run_options options = counting();
+
+	run_plain(&plain, real_device, "ends", "refused", NULL);
+	run_target(&run, &options, "ends", "refused", NULL);
+	assert_same_output();
+	ck_assert_str_eq(run.output, "CUresult 201, counter 133, done\n");
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 32 + 64 + 64);
+}
+END_TEST
+
 /* 5, then 100 more at each launch: one variable, whoever else is at work. */
 START_TEST(variables_of_the_program_stay_its_own)
 {
@@ -550,6 +578,9 @@ int main(void)
 	tcase_add_test(tcase, many_threads_launch);
 	tcase_add_test(tcase, children_are_followed);
 	tcase_add_test(tcase, contexts_have_their_own_maps);
+	tcase_add_loop_test(tcase, kernels_count_until_the_end, 0, 2);
+	if (!real_device)
+		tcase_add_test(tcase, an_end_that_is_refused);
 	tcase_add_test(tcase, variables_of_the_program_stay_its_own);
 	tcase_add_loop_test(tcase, every_end_is_survived, 0, 4);
 	tcase_add_loop_test(tcase, ended_while_the_agent_works, 1, 12);

@@ -179,6 +179,11 @@ START_TEST(a_running_program_is_seen)
 		ck_assert_ptr_nonnull(kernel);
 		ck_assert_str_eq(gputrace_kernel_get_reason(kernel), "loaded before attach");
 		ck_assert_uint_ge(gputrace_kernel_get_launches(kernel), 100);
+		/* Launched by the handle of a library's kernel, which cuFuncGetAttribute() does not take. */
+		kernel = find_kernel("spin", 0);
+		ck_assert_ptr_nonnull(kernel);
+		ck_assert_uint_eq(gputrace_kernel_get_arch(kernel), 90);
+		ck_assert_uint_gt(gputrace_kernel_get_registers(kernel), 0);
 	}
 	kernel = find_kernel("bump", 1);
 	ck_assert_ptr_nonnull(kernel);

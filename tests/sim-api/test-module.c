@@ -212,6 +212,7 @@ START_TEST(libraries)
 
 	OK(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536, kernel, 0));
 	OK(cuDevicePrimaryCtxReset_v2(0));
+	FAILS(cuFuncGetAttribute((int *)&value, CU_FUNC_ATTRIBUTE_NUM_REGS, (CUfunction)kernel), INVALID_HANDLE);
 	OK(cuKernelGetAttribute((int *)&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel, 0));
 	ck_assert_uint_eq(value, 65536);
 	OK(cuLibraryUnload(library));
