@@ -176,15 +176,18 @@ int gputrace_target_dispatch(struct gputrace_target *target)
 {
 	struct epoll_event events[16];
 	int n = epoll_wait(target->epoll_fd, events, 16, 0);
+	bool knocked = false;
 
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.ptr == target)
 			gputrace_target_has_exited(target, NULL);
 		else if (events[i].data.ptr && !gt_process_serve(events[i].data.ptr))
 			gt_process_forget(events[i].data.ptr);
-		else if (!events[i].data.ptr)
-			gt_process_accept(target);
+		knocked |= !events[i].data.ptr;
 	}
+	/* At last, since another one may have to go for it, with an event of its own. */
+	if (knocked)
+		gt_process_accept(target);
 	/* A descriptor of an ended process stays readable: stop watching it. */
 	if (target->exited && target->pid_fd >= 0) {
 		epoll_ctl(target->epoll_fd, EPOLL_CTL_DEL, target->pid_fd, NULL);

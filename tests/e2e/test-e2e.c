@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,6 +125,52 @@ START_TEST(strangers_are_sent_away)
 	assert_same_output();
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_PROCESS], 1);
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 4);
+}
+END_TEST
+
+static int connect_to(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+
+	ck_assert_int_eq(connect(fd, (const struct sockaddr *)address, sizeof(*address)), 0);
+	return fd;
+}
+
+static bool is_sent_away(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, 0) == 0;
+}
+
+/* The first of too many must go, also when it has something to say at that very moment. */
+START_TEST(a_crowd_of_strangers)
+{
+	char command[64], *argv[] = { "/bin/sh", "-c", command, NULL };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int strangers[257], file = memfd_create("door", 0), status;
+	struct gputrace_target *target;
+	char door[256] = "";
+
+	snprintf(command, sizeof(command), "printf %%s \"$GPUTRACE_SOCKET\" >&%d", file);
+	ck_assert_int_eq(gputrace_target_spawn(NULL, argv, NULL, &target), 0);
+	ck_assert_int_eq(gputrace_target_resume(target), 0);
+	while (!gputrace_target_has_exited(target, &status))
+		usleep(1000);
+	ck_assert_int_gt(pread(file, door, sizeof(door) - 1, 0), 0);
+	strncpy(address.sun_path, strchr(door, ':') + 1, sizeof(address.sun_path) - 1);
+	for (unsigned i = 0; i < 256; i++) {
+		strangers[i] = connect_to(&address);
+		gputrace_target_dispatch(target);
+	}
+	ck_assert(!is_sent_away(strangers[0]));
+	strangers[256] = connect_to(&address);
+	ck_assert_int_eq(send(strangers[0], "?", 1, 0), 1);
+	gputrace_target_dispatch(target);
+	ck_assert(is_sent_away(strangers[0]));
+	for (unsigned i = 1; i < 257; i++)
+		ck_assert(!is_sent_away(strangers[i]));
+	gputrace_target_unref(target);
 }
 END_TEST
 
@@ -567,6 +616,7 @@ int main(void)
 	if (!geteuid() && !real_device)
 		tcase_add_test(tcase, privileges_dropped_before_cuda);
 	tcase_add_test(tcase, strangers_are_sent_away);
+	tcase_add_test(tcase, a_crowd_of_strangers);
 	tcase_add_test(tcase, attached_and_detached);
 	tcase_add_test(tcase, threads_are_counted_exactly);
 	tcase_add_test(tcase, every_way_out_counts);
