@@ -229,9 +229,8 @@ static int start_thread(struct gt_courier *courier, struct gt_hijack *hijack, ui
 	if (r)
 		return r;
 	if (out[1]) {
-		int error = (int64_t)out[1] < 0 ? (int)-(int64_t)out[1] : (int)out[1];
-
-		return gt_error(-error, "process %d may not have one more thread: %s", (int)courier->pid, strerror(error));
+		r = gt_courier_error((int64_t)out[1] < 0 ? (int64_t)-out[1] : (int64_t)out[1]);
+		return gt_error(r, "process %d may not have one more thread: %s", (int)courier->pid, strerror(-r));
 	}
 	courier->page = out[0];
 	return 0;

@@ -8,6 +8,7 @@
 #ifndef GT_TARGET_COURIER_H
 #define GT_TARGET_COURIER_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -41,6 +42,12 @@ int gt_courier_call(struct gt_courier *courier, uint64_t function, const uint64_
 uint64_t gt_courier_room(const struct gt_courier *courier);
 int gt_courier_put(const struct gt_courier *courier, uint64_t address, const void *bytes, size_t size);
 int gt_courier_get(const struct gt_courier *courier, uint64_t address, void *bytes, size_t size);
+
+/* An errno that the process tells, as a negative one, whatever it says. */
+static inline int gt_courier_error(int64_t told)
+{
+	return told > 0 && told < 4096 ? -(int)told : -EPROTO;
+}
 
 /* It ends. */
 void gt_courier_dismiss(struct gt_courier *courier);

@@ -309,32 +309,34 @@ void gt_hijack_end(struct gt_hijack *h)
 	h->vectors = NULL;
 }
 
-static int tracer_of(pid_t pid)
+/* A field of its status, which the kernel writes so that no name can be taken for one. */
+__attribute__((format(scanf, 2, 0)))
+static void read_status(pid_t pid, const char *format, void *value)
 {
 	char name[64], line[256];
-	int tracer = 0;
 	FILE *file;
 
 	snprintf(name, sizeof(name), "/proc/%d/status", (int)pid);
 	file = fopen(name, "re");
 	while (file && fgets(line, sizeof(line), file))
-		sscanf(line, "TracerPid: %d", &tracer);
+		sscanf(line, format, value);
 	if (file)
 		fclose(file);
+}
+
+static int tracer_of(pid_t pid)
+{
+	int tracer = 0;
+
+	read_status(pid, "TracerPid: %d", &tracer);
 	return tracer;
 }
 
 static bool is_stopped(pid_t pid)
 {
-	char name[64], state = 0;
-	FILE *file;
+	char state = 0;
 
-	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
-	file = fopen(name, "re");
-	if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-		state = 0;
-	if (file)
-		fclose(file);
+	read_status(pid, "State: %c", &state);
 	return state == 'T';
 }
 

@@ -67,7 +67,10 @@ static int call_error(struct gt_courier *courier, const char *function)
 
 	if (!r)
 		r = gt_courier_get(courier, (uint64_t)place, &error, sizeof(error));
-	return r ? r : gt_error(-error, "process %d: %s: %s", (int)courier->pid, function, strerror(error));
+	if (r)
+		return r;
+	r = gt_courier_error(error);
+	return gt_error(r, "process %d: %s: %s", (int)courier->pid, function, strerror(-r));
 }
 
 /* Returns an int, -1 with errno when it fails. */
@@ -103,37 +106,40 @@ static bool is_visible(pid_t pid, const char *path)
 	return same;
 }
 
+/* Nothing else is written to: whatever the process calls its new file may be one that it must not change. */
+static int fill_memory(int memory, const char *path)
+{
+	int agent = open(path, O_RDONLY | O_CLOEXEC), r;
+	struct stat stat;
+	off_t done = 0;
+
+	r = agent < 0 || fstat(agent, &stat) || fcntl(memory, F_GET_SEALS) < 0 ? -errno : 0;
+	while (!r && done < stat.st_size) {
+		if (sendfile(memory, agent, &done, (size_t)(stat.st_size - done)) <= 0)
+			r = -EIO;
+	}
+	if (agent >= 0)
+		close(agent);
+	return r;
+}
+
 /* Put the agent into a file without a name in the process; its descriptor there. */
-static int copy_agent(struct gt_courier *courier, const char *path, int *ret_fd)
+static int copy_agent(const struct gputrace_target *target, struct gt_courier *courier, int *ret_fd)
 {
 	static const char name[] = "libgputrace-agent.so";
 	uint64_t room = gt_courier_room(courier);
-	int r = gt_courier_put(courier, room, name, sizeof(name)), from, to;
-	struct stat stat;
-	char *view;
-	off_t done = 0;
+	int r = gt_courier_put(courier, room, name, sizeof(name)), memory;
 
 	if (!r)
 		r = call_int(courier, "memfd_create", room, MFD_CLOEXEC, 0, 0, ret_fd);
 	if (r)
 		return r;
-	if (asprintf(&view, "/proc/%d/fd/%d", (int)courier->pid, *ret_fd) < 0)
-		return gt_error(-ENOMEM, "out of memory");
-	from = open(path, O_RDONLY | O_CLOEXEC);
-	to = open(view, O_WRONLY | O_CLOEXEC);
-	r = from < 0 || to < 0 || fstat(from, &stat) ? -errno : 0;
-	while (!r && done < stat.st_size) {
-		if (sendfile(to, from, &done, (size_t)(stat.st_size - done)) <= 0)
-			r = -EIO;
-	}
-	if (r)
-		gt_error(r, "the agent cannot be copied into process %d: %s", (int)courier->pid, strerror(-r));
-	if (from >= 0)
-		close(from);
-	if (to >= 0)
-		close(to);
-	free(view);
-	return r;
+	/* The descriptor itself, with no more rights than the process has by it. */
+	memory = (int)syscall(SYS_pidfd_getfd, target->pid_fd, *ret_fd, 0);
+	r = memory < 0 ? -errno : fill_memory(memory, target->agent);
+	if (memory >= 0)
+		close(memory);
+	return r ? gt_error(r, "the agent cannot be copied into process %d: %s", (int)courier->pid, strerror(-r)) : 0;
 }
 
 static int loader_error(struct gt_courier *courier)
@@ -202,7 +208,7 @@ static int load_agent(struct gputrace_target *target, struct gt_courier *courier
 	*ret_entry = find_loaded(target->pid);
 	if (*ret_entry)
 		return 0;
-	r = copy_agent(courier, target->agent, &fd);
+	r = copy_agent(target, courier, &fd);
 	if (r)
 		return r;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -251,7 +257,7 @@ static int start_agent(struct gputrace_target *target, struct gt_courier *courie
 		serve_briefly(target);
 		r = gt_courier_wait(courier, &result);
 		if (!r)
-			return (int)result ? explain(target, (int)result) : 0;
+			return (int)result ? explain(target, gt_courier_error(-(int64_t)(int)result)) : 0;
 		if (r == -EAGAIN)
 			r = 0;
 	}

@@ -26,8 +26,12 @@
  *	target knock		as vecadd 4, after knocking at the controller's door with a wrong secret
  *	target live THREADS [NR]	threads launch until a line is read, for each line before the last "." a
  *				module is loaded and run once; the system call NR would be the process's end
+ *	target lie THREADS FILE	as live, and memfd_create() always returns a descriptor to read FILE by; without
+ *				such a file, -1 and no error
  *	target clone		a child made behind the C library's back returns from main, then the parent
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -36,6 +40,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -599,6 +604,19 @@ static void forbid(const char *number)
 		_exit(5);
 }
 
+/* memfd_create() is overwritten: mov $fd, %eax; ret */
+static void lie(const char *file)
+{
+	uint8_t code[] = { 0xb8, 0, 0, 0, 0, 0xc3 }, *place = (uint8_t *)memfd_create;
+	int fd = open(file, O_RDONLY);
+
+	memcpy(code + 1, &fd, sizeof(fd));
+	if (mprotect((void *)((uintptr_t)place & ~4095ull), 8192, PROT_READ | PROT_WRITE | PROT_EXEC))
+		_exit(5);
+	memcpy(place, code, sizeof(code));
+	errno = 0;
+}
+
 static void run_live(int threads_wanted)
 {
 	CUfunction f = function("bump");
@@ -726,6 +744,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "live")) {
 		if (argc > 3)
 			forbid(argv[3]);
+		run_live(number);
+	} else if (!strcmp(what, "lie")) {
+		lie(argv[3]);
 		run_live(number);
 	} else if (!strcmp(what, "clone"))
 		return run_clone();

@@ -34,8 +34,8 @@ static void hide_agent(void)
 		_exit(126);
 }
 
-/* forbidden: a system call whose caller is killed; NULL: none. */
-static void start_with(const char *threads, const char *forbidden, bool apart)
+/* what, threads, more: its arguments; apart: where it sees another agent's folder. */
+static void start_program(const char *path, const char *what, const char *threads, const char *more, bool apart)
 {
 	int in[2], out[2];
 
@@ -50,7 +50,7 @@ static void start_with(const char *threads, const char *forbidden, bool apart)
 			close(fd);
 		if (apart)
 			hide_agent();
-		execl(TARGET_PATH, TARGET_PATH, "live", threads, forbidden, NULL);
+		execl(path, path, what, threads, more, NULL);
 		_exit(127);
 	}
 	close(in[0]);
@@ -61,7 +61,7 @@ static void start_with(const char *threads, const char *forbidden, bool apart)
 
 static void start(const char *threads)
 {
-	start_with(threads, NULL, false);
+	start_program(TARGET_PATH, "live", threads, NULL, false);
 }
 
 static void expect(const char *text)
@@ -371,7 +371,7 @@ START_TEST(a_program_with_a_seccomp_filter)
 	int r;
 
 	snprintf(number, sizeof(number), "%d", _i ? SYS_memfd_create : SYS_reboot);
-	start_with("2", number, false);
+	start_program(TARGET_PATH, "live", "2", number, false);
 	expect("ready");
 	if (_i) {
 		ck_assert_int_eq(gputrace_target_attach(NULL, program.pid, NULL, &target), 0);
@@ -394,7 +394,7 @@ START_TEST(a_program_in_another_mount_namespace)
 		fprintf(stderr, "mount namespaces need root: not tested\n");
 		return;
 	}
-	start_with("2", NULL, true);
+	start_program(TARGET_PATH, "live", "2", NULL, true);
 	expect("ready");
 	for (int i = 0; i < 2; i++) {
 		struct seen seen = { 0 };
@@ -409,6 +409,57 @@ START_TEST(a_program_in_another_mount_namespace)
 		detach(&seen);
 		ck_assert_uint_eq(seen.kernels, 1);
 	}
+	finish();
+}
+END_TEST
+
+/* It would have us write to files that it may only read, or believe in what is not there. */
+START_TEST(a_program_that_lies_about_descriptors)
+{
+	char file[] = "/tmp/test-live-XXXXXX", text[16] = "";
+	int fd = mkstemp(file), r;
+
+	if (geteuid()) {
+		fprintf(stderr, "mount namespaces need root: not tested\n");
+		return;
+	}
+	ck_assert_int_eq(write(fd, "precious", 8), 8);
+	start_program(TARGET_PATH, "lie", "2", _i ? "/nowhere" : file, true);
+	expect("ready");
+	ck_assert_int_eq(gputrace_target_attach(NULL, program.pid, NULL, &target), 0);
+	r = gputrace_target_resume(target);
+	ck_assert_int_lt(r, 0);
+	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), _i ? "memfd_create" : "cannot be copied"));
+	gputrace_target_unref(target);
+	ck_assert_int_eq(pread(fd, text, sizeof(text) - 1, 0), 8);
+	ck_assert_str_eq(text, "precious");
+	close(fd);
+	unlink(file);
+	finish();
+}
+END_TEST
+
+/* Names may hold anything; this one looks like the end of itself. */
+START_TEST(a_stopped_program_with_a_strange_name)
+{
+	char folder[] = "/tmp/test-live-XXXXXX", path[64], *whole = realpath(TARGET_PATH, NULL);
+	int status;
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/a) S (b", folder);
+	ck_assert_int_eq(symlink(whole, path), 0);
+	free(whole);
+	start_program(path, "live", "2", NULL, false);
+	expect("ready");
+	unlink(path);
+	rmdir(folder);
+	ck_assert_int_eq(gputrace_target_attach(NULL, program.pid, NULL, &target), 0);
+	kill(program.pid, SIGSTOP);
+	waitpid(program.pid, &status, WUNTRACED);
+	ck_assert_int_eq(gputrace_target_resume(target), -EAGAIN);
+	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "is stopped"));
+	kill(program.pid, SIGCONT);
+	gputrace_target_unref(target);
 	finish();
 }
 END_TEST
@@ -429,6 +480,8 @@ int main(void)
 	tcase_add_test(tcase, what_cannot_be_attached_is_refused);
 	tcase_add_loop_test(tcase, a_program_with_a_seccomp_filter, 0, 2);
 	tcase_add_test(tcase, a_program_in_another_mount_namespace);
+	tcase_add_loop_test(tcase, a_program_that_lies_about_descriptors, 0, 2);
+	tcase_add_test(tcase, a_stopped_program_with_a_strange_name);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
