@@ -35,7 +35,7 @@ struct gt_module *gt_module_new(const struct gt_mapping *mapping, int fd, const 
 	module->device = mapping->device;
 	module->inode = mapping->inode;
 	module->fd = fd;
-	module->reason = reason;
+	module->missing = module->reason = reason;
 	return module;
 }
 

@@ -14,14 +14,15 @@ struct gt_module {
 	char *path;		/* as the process knows it; of memory without a name "[memory]" */
 	int generated;		/* code that the process made, or that the kernel gave it: there is no file */
 	int fd;			/* the mapped file; -1: it could not be opened, or is libdwfl's by now */
-	const char *reason;	/* why nothing can be known of it; static text */
+	const char *missing;	/* why the file could not be opened; static text */
+	const char *reason;	/* why nothing can be known of it: that, or because of what the file is */
 	struct Dwfl *dwfl;
 	struct Dwfl_Module *module;
 	const uint8_t *build_id;
 	int build_id_size;
 };
 
-/* Takes over the descriptor; fd -1: with the reason.  NULL: no memory. */
+/* Takes over the descriptor; fd -1: with the reason, if there should be a file.  NULL: no memory. */
 struct gt_module *gt_module_new(const struct gt_mapping *mapping, int fd, const char *reason);
 void gt_module_free(struct gt_module *module);
 

@@ -242,21 +242,34 @@ static bool is_generated(const struct gt_mapping *mapping)
 	return !mapping->inode || mapping->path[0] != '/' || !strncmp(mapping->path, "/memfd:", 7);
 }
 
+/* missing: that of a file that could not be opened for this reason; another process's might. */
+static struct gt_module *known_module(struct gt_module *modules, const struct gt_mapping *mapping, const char *path,
+				      const char *missing)
+{
+	struct gt_module *module = modules;
+
+	while (module && (module->inode != mapping->inode || module->device != mapping->device ||
+			  strcmp(module->path, path) || module->missing != missing))
+		module = module->next;
+	return module;
+}
+
 static struct gt_module *find_module(const struct gt_symbol_process *process,
 				     const struct gt_mapping *mapping, struct gt_module **modules)
 {
 	bool generated = is_generated(mapping);
-	const char *path = mapping->path[0] ? mapping->path : "[memory]", *reason = NULL;
-	struct gt_module *module;
+	const char *path = mapping->path[0] ? mapping->path : "[memory]", *missing = NULL;
+	struct gt_module *module = known_module(*modules, mapping, path, NULL);
 	int fd;
 
-	for (module = *modules; module; module = module->next) {
-		if (module->inode == mapping->inode && module->device == mapping->device &&
-		    !strcmp(module->path, path) && !module->reason)
-			return module;
-	}
-	fd = generated ? -1 : open_mapped(process, mapping, &reason);
-	module = gt_module_new(mapping, fd, reason);
+	if (module)
+		return module;
+	fd = generated ? -1 : open_mapped(process, mapping, &missing);
+	if (missing)
+		module = known_module(*modules, mapping, path, missing);
+	if (module)
+		return module;
+	module = gt_module_new(mapping, fd, missing);
 	if (!module)
 		return NULL;
 	module->generated = generated;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/symbol/module.h"
 #include "lib/symbol/process.h"
 #include "lib/symbol/symbolizer.h"
 
@@ -285,6 +287,35 @@ START_TEST(test_ended)
 }
 END_TEST
 
+/* A file that cannot be opened any more is one module, however many of its places are asked about. */
+START_TEST(test_missing_once)
+{
+	struct gt_module *modules = NULL, *first;
+	struct gt_symbol_process *process;
+	struct gt_identity identity;
+	char path[] = "/tmp/missing-XXXXXX";
+	int fd = mkstemp(path);
+	char *code;
+
+	ck_assert_int_eq(ftruncate(fd, 4096), 0);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	ck_assert_ptr_ne(code, MAP_FAILED);
+	close(fd);
+	unlink(path);
+	ck_assert_int_eq(gt_identity_read(getpid(), &identity), 0);
+	process = gt_symbol_process_new(getpid(), &identity, false);
+	/* As if it had ended: the kernel does not give the file any more. */
+	process->gone = true;
+	first = gt_symbol_process_place(process, (uintptr_t)code, &modules)->module;
+	ck_assert_ptr_nonnull(first->reason);
+	ck_assert_ptr_eq(gt_symbol_process_place(process, (uintptr_t)code + 1, &modules)->module, first);
+	ck_assert_ptr_null(first->next);
+	gt_symbol_process_free(process);
+	gt_module_free(first);
+	munmap(code, 4096);
+}
+END_TEST
+
 /* It has ended, but its parent has not asked for it yet: that is no new program in it. */
 START_TEST(test_zombie)
 {
@@ -509,6 +540,7 @@ static Suite *suite(void)
 	tcase_add_test(t, test_stripped);
 	tcase_add_test(t, test_deleted);
 	tcase_add_test(t, test_ended);
+	tcase_add_test(t, test_missing_once);
 	tcase_add_test(t, test_zombie);
 	tcase_add_test(t, test_never_seen);
 	tcase_add_test(t, test_ended_and_replaced);
