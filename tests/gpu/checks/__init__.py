@@ -2,4 +2,5 @@
 """The checks, in the order of the report."""
 
 from checks import load, launch, programs, data, order, session, cost, memcheck, tools, suites, cases  # noqa: F401
-from checks.registry import CHECKS  # noqa: F401
+from checks import multi, ddp  # noqa: F401
+from checks.registry import CHECKS, MULTI  # noqa: F401

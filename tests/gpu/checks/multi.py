@@ -5,27 +5,12 @@ programs state; kernels must be in the tracks of the right ones.
 """
 
 import collections
-import os
 import re
-import socket
-import sys
 import typing
 
-import check_trace
 from checks.compare import same_output
-from checks.registry import Check
-from lab import SOURCES, Skip, expect
-
-MULTI = []
-
-STEP_RATIO = 1.05
-# Without NVLink multicast, which a test must not depend on.
-NCCL = {"NCCL_NVLS_ENABLE": "0", "NCCL_DEBUG": "WARN", "OMP_NUM_THREADS": "4", "PYTHONDONTWRITEBYTECODE": "1"}
-
-
-def check(function):
-    MULTI.append(Check(function.__name__, function, alone=True, slow=False))
-    return function
+from checks.registry import check_of_several
+from lab import Skip, expect
 
 
 class Counts(typing.NamedTuple):
@@ -86,6 +71,12 @@ def in_order(lab, trace):
     return worst
 
 
+def need_two(lab):
+    """CUDA has no GPU at all for a program that may use only one that is not there."""
+    if len(stated(lab.bare(lab.program("devices"), "switch", "2").out)) < 2:
+        raise Skip("there is one GPU only")
+
+
 def exact(lab, *args, name="devices", env=None):
     """Counts for each GPU: of the program, of the timeline, of a program at entry and exit."""
     program = lab.program(name)
@@ -108,46 +99,46 @@ def exact(lab, *args, name="devices", env=None):
                      for address, counts in said.items()) + f"; clock error at most {worst} ns"
 
 
-@check
+@check_of_several
 def threads_on_every_gpu(lab):
     """Host threads launch the same kernels on every GPU at once."""
     return exact(lab, "threads", "500")
 
 
-@check
+@check_of_several
 def switched_contexts(lab):
     """One thread, one library; another GPU at each launch."""
     return exact(lab, "switch", "500")
 
 
-@check
+@check_of_several
 def runtime_on_every_gpu(lab):
     """The CUDA runtime: threads, one thread that goes from GPU to GPU, copies, graphs."""
     return exact(lab, "300", name="devices-runtime")
 
 
-@check
+@check_of_several
 def contexts_by_threads(lab):
     return exact(lab, "makers", "8")
 
 
-@check
+@check_of_several
 def peer_copies(lab):
     return exact(lab, "peer", "100")
 
 
-@check
+@check_of_several
 def waiting_for_each_other(lab):
     """Two kernels that spin on each other's flags, the first of their GPUs."""
     return exact(lab, "pair", "20000" if lab.device == "gpu" else "200")
 
 
-@check
+@check_of_several
 def contexts_come_and_go(lab):
     return exact(lab, "contexts", "40")
 
 
-@check
+@check_of_several
 def peer_clocks(lab):
     """The clocks of two GPUs, against flags through peer memory."""
     if lab.device == "sim":
@@ -159,152 +150,21 @@ def peer_clocks(lab):
     return "; ".join(line for line in outcome.out.splitlines() if not re.match(r"GPU \d: (?!drift)", line))
 
 
-@check
+@check_of_several
 def renumbered(lab):
     """CUDA_VISIBLE_DEVICES turns the program's numbers; the controller's stay."""
+    need_two(lab)
     return exact(lab, "switch", "50", env={"CUDA_VISIBLE_DEVICES": "1,0"})
 
 
-@check
+@check_of_several
 def one_gpu_each(lab):
     """Two processes of a session, each with another GPU that it calls 0."""
+    need_two(lab)
     program = lab.program("devices")
     script = 'CUDA_VISIBLE_DEVICES=0 "$0" switch 30; CUDA_VISIBLE_DEVICES=1 "$0" switch 70'
     recorded, trace = lab.record("/bin/sh", "-c", script, program)
     said = stated(recorded.out)
-    if len(said) < 2:
-        raise Skip("there is one GPU only")
     same_counts(traced(trace), said, "kernels in the trace")
     worst = in_order(lab, trace)
     return f"{sorted(counts.launches for counts in said.values())} launches; clock error at most {worst} ns"
-
-
-# PyTorch over NCCL
-
-
-def torchrun(*words):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    return [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--master-addr=127.0.0.1",
-            f"--master-port={port}", *map(str, words)]
-
-
-def ddp_words():
-    return torchrun(SOURCES / "ddp.py")
-
-
-def losses(out):
-    found = re.findall(r"^loss (\S+)$", out, re.MULTILINE)
-    expect(len(found) > 3, f"no losses: {out[-300:]!r}")
-    return found
-
-
-def bare_ddp(lab):
-    """Losses and step time of the run without us: measured once."""
-    if not hasattr(lab, "ddp"):
-        if lab.device == "sim":
-            raise Skip("the software device does not run the CUDA runtime")
-        count = lab.call("nvidia-smi", "-L").out.count("\n")
-        if count < 2:
-            raise Skip("there is one GPU only")
-        outcome = lab.call(*ddp_words(), env=NCCL, timeout=90)
-        if outcome.status and "no PyTorch" in outcome.out:
-            raise Skip("no PyTorch")
-        lab.ddp = outcome.good()
-    return lab.ddp
-
-
-def overlaps(trace):
-    """Of all-reduces, which no GPU can end before the other has begun, how many run on both at some moment; and how many there are."""
-    by_gpu = collections.defaultdict(list)
-    for kernel in trace.kernels:
-        if "AllReduce" in kernel["name"]:
-            by_gpu[kernel["pid"]].append((kernel["start"], kernel["end"]))
-    expect(len(by_gpu) == 2, f"all-reduces ran on {len(by_gpu)} GPUs")
-    first, second = (sorted(spans) for spans in by_gpu.values())
-    expect(len(first) == len(second), f"{len(first)} and {len(second)} all-reduces")
-    return sum(a[0] < b[1] and b[0] < a[1] for a, b in zip(first, second)), len(first)
-
-
-@check
-def data_parallel(lab):
-    """The timeline of two ranks: one merged trace, every launch tied to its kernel, the same losses, the step's time."""
-    bare = bare_ddp(lab)
-    path = lab.scratch / "ddp.json"
-    outcome = lab.tool("gputrace-record", "--no-api", "-o", path, "--", *ddp_words(), env=NCCL, timeout=120).good()
-    trace, errors = check_trace.check(path)
-    path.unlink(missing_ok=True)
-    expect(not errors, f"{len(errors)} faults in the trace, the first: {errors[:1]}")
-    expect(losses(outcome.out) == losses(bare.out), "the losses changed")
-    expect(trace.lost == 0, f"{trace.lost} records lost")
-    launched = {call["args"]["correlation"] for call in trace.launches}
-    ran = collections.Counter(kernel["args"]["correlation"] for kernel in trace.kernels)
-    orphans = len(launched - set(ran))
-    together, pairs = overlaps(trace)
-    ratio = outcome.number("step") / bare.number("step")
-    processes = {call["pid"] for call in trace.launches}
-    numbers = (f"{len(launched)} launches of {len(processes)} processes, {orphans} without a kernel, {len(trace.kernels)} "
-               f"kernels on {len(trace.top['deviceProperties'])} GPUs; {together} of {pairs} all-reduces overlap; clock error at "
-               f"most {in_order(lab, trace)} ns; step {bare.number('step')} -> {outcome.number('step')} ns, {ratio:.3f}x; "
-               f"{outcome.err.strip().splitlines()[-2:]}")
-    expect(len(processes) == 2 and orphans == 0 and together == pairs and ratio <= STEP_RATIO, numbers)
-    return numbers
-
-
-@check
-def data_parallel_probed(lab):
-    """Programs at entry and exit of every kernel: NCCL's are probed, or it is said why not."""
-    bare = bare_ddp(lab)
-    listed = lab.tool("gputrace-kernels", "--", *ddp_words(), "--steps", "5", env=NCCL, timeout=120).good()
-    nccl = [line for line in listed.out.splitlines() if "nccl" in line and not line.startswith(" " * 20)]
-    probes = lab.build / "examples/bpf/threads.bpf.o"
-    outcome = lab.tool("gputrace-run", probes, "--", *ddp_words(), env=NCCL, timeout=120).good()
-    expect(losses(outcome.out) == losses(bare.out), "the losses changed")
-    entered, left = counted(outcome.out, "entered"), counted(outcome.out, "left")
-    refused = [line for line in outcome.err.splitlines() if "nccl" in line and "not in kernel" in line]
-    ratio = outcome.number("step") / bare.number("step")
-    numbers = (f"entered {dict(entered)}, left {dict(left)}; {len(nccl)} lines of NCCL kernels listed, {len(refused)} kernels of "
-               f"NCCL without: {refused[:2]}; step {ratio:.3f}x")
-    expect(len(entered) == 2 and entered == left and nccl, numbers)
-    return numbers
-
-
-@check
-def one_rank_only(lab):
-    """Rank 1 runs under the tool, rank 0 without; its GPU alone is in the trace."""
-    bare = bare_ddp(lab)
-    path = lab.scratch / "rank.json"
-    tool = [lab.build / "gputrace-record", "--no-api", "-o", path, "--", sys.executable]
-    script = f'case $RANK in 1) exec {" ".join(map(str, tool))} "$@";; esac; exec {sys.executable} "$@"'
-    words = torchrun("--no-python", "/bin/sh", "-c", script, "rank", SOURCES / "ddp.py")
-    outcome = lab.call(*words, env=NCCL, timeout=120).good()
-    trace, errors = check_trace.check(path)
-    path.unlink(missing_ok=True)
-    expect(not errors, f"{len(errors)} faults in the trace, the first: {errors[:1]}")
-    expect(losses(outcome.out) == losses(bare.out), "the losses changed")
-    addresses = [device["pciAddress"] for device in trace.top["deviceProperties"]]
-    ran = {kernel["pid"] for kernel in trace.kernels}
-    expect(len(ran) == 1 and len({call["pid"] for call in trace.launches}) == 1, f"kernels of GPUs {ran}")
-    second = lab.call("nvidia-smi", "--query-gpu=pci.bus_id", "--format=csv,noheader", "-i", "1").out.strip().lower()
-    at = {device["id"]: device["pciAddress"] for device in trace.top["deviceProperties"]}[ran.pop()]
-    expect(second.endswith(at), f"the kernels are on {at}, rank 1 is on {second}")
-    ratio = outcome.number("step") / bare.number("step")
-    return f"{len(trace.kernels)} kernels, all on {at} of {addresses}; step {ratio:.3f}x"
-
-
-@check
-def renumbered_ranks(lab):
-    """Each rank sees one GPU and calls it 0; the second rank has the first GPU."""
-    bare = bare_ddp(lab)
-    path = lab.scratch / "ranks.json"
-    script = f'CUDA_VISIBLE_DEVICES=$((1 - RANK)) exec {sys.executable} "$@"'
-    words = torchrun("--no-python", "/bin/sh", "-c", script, "rank", SOURCES / "ddp.py", "--steps", "40")
-    outcome = lab.tool("gputrace-record", "--no-api", "-o", path, "--", *words, env=NCCL, timeout=120).good()
-    trace, errors = check_trace.check(path)
-    path.unlink(missing_ok=True)
-    expect(not errors, f"{len(errors)} faults in the trace, the first: {errors[:1]}")
-    expect(losses(outcome.out) == losses(bare.out)[:4], "the losses changed")
-    kernels = traced(trace)
-    expect(len([one for one in kernels.values() if one.launches]) == 2, f"{kernels}")
-    return f"{ {address: counts.launches for address, counts in kernels.items()} } kernels; clock error at most {in_order(lab, trace)} ns"

@@ -2,6 +2,7 @@
 """The list of checks: each returns the numbers that it saw, or raises Failure or Skip."""
 
 CHECKS = []
+MULTI = []  # of several GPUs
 
 
 class Check:
@@ -23,3 +24,9 @@ def check(function=None, *, alone=False):
 def add_check(name, function, *, alone=False, slow=False):
     """slow: it takes long and had better begin early."""
     CHECKS.append(Check(name, function, alone, slow))
+
+
+def check_of_several(function):
+    """Add a check of several GPUs; each has them for itself."""
+    MULTI.append(Check(function.__name__, function, alone=True, slow=False))
+    return function
