@@ -29,10 +29,12 @@ struct span {
 	const uint8_t *from, *to;
 };
 
-/* Anywhere that a 32-bit jump gets to. */
+/* Anywhere that a 32-bit jump gets to; a library may lie so low that this begins at 0. */
 static struct span in_reach(const uint8_t *code)
 {
-	return (struct span){ code - REACH, code + REACH };
+	uintptr_t at = (uintptr_t)code;
+
+	return (struct span){ (const uint8_t *)(at > REACH ? at - REACH : 0), code + REACH };
 }
 
 /*
@@ -74,7 +76,7 @@ static uint8_t *map_near(const uint8_t *code)
 
 	for (intptr_t distance = 1 << 20; !got && distance < REACH; distance += 1 << 20) {
 		got = map_at((uint8_t *)(base + (uintptr_t)distance));
-		if (!got)
+		if (!got && base > (uintptr_t)distance)
 			got = map_at((uint8_t *)(base - (uintptr_t)distance));
 	}
 	return got;
