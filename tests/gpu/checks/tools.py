@@ -23,6 +23,10 @@ def tool_killed(lab):
     argv += ["-o", str(lab.scratch / "killed.json"), "--", "sh", "-c", script, str(program), *args]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                           env=dict(os.environ, **lab.environment)) as tool:
+        for _ in range(600):  # until the program has been started
+            if out.exists() or tool.poll() is not None:
+                break
+            time.sleep(0.1)
         time.sleep(max(0.3, bare.seconds / 3))
         early = tool.poll() is None
         # In a build tree it is a script of libtool's, which becomes the tool by exec.
