@@ -10,7 +10,7 @@
 
 #include "lib/agent/call/call.h"
 #include "lib/agent/hook/hooks.h"
-#include "lib/agent/module.h"
+#include "lib/agent/module/module.h"
 #include "lib/agent/nvtx/nvtx.h"
 #include "lib/agent/service.h"
 #include "lib/agent/thread.h"

@@ -12,7 +12,7 @@
 #include "lib/agent/context.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/launch/exec.h"
-#include "lib/agent/module.h"
+#include "lib/agent/module/module.h"
 
 /* Between clock samples, in ms: one alone says nothing of the clock's rate, so a few come soon. */
 #define STAMP_PERIOD 50

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "lib/agent/agent.h"
-#include "lib/agent/build.h"
+#include "lib/agent/build/build.h"
 
 #define ANSWER_TIMEOUT_MS 10000
 

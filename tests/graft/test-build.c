@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/agent/agent.h"
-#include "lib/agent/build.h"
+#include "lib/agent/build/build.h"
 #include "tests/graft/probes.h"
 
 /* ---- the rest of the agent ---- */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "lib/agent/context.h"
-#include "lib/agent/module.h"
+#include "lib/agent/module/module.h"
 #include "lib/wire/wire.h"
 
 /* One launch on its way to the driver. */

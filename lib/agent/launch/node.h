@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "lib/agent/context.h"
-#include "lib/agent/module.h"
+#include "lib/agent/module/module.h"
 #include "lib/wire/cuda_abi.h"
 #include "lib/wire/wire.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/agent/build.h"
+#include "lib/agent/build/build.h"
 
 /* Two independent 64-bit mixes; the bytes are the program's own, so chance is the only enemy. */
 static void hash_bytes(const uint8_t *bytes, size_t size, uint64_t hash[2])

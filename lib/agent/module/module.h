@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/agent/compile.h"
+#include "lib/agent/build/compile.h"
 #include "lib/wire/cuda_abi.h"
 #include "lib/wire/wire.h"
 

@@ -3,8 +3,8 @@
 #ifndef GT_AGENT_VARIANTS_H
 #define GT_AGENT_VARIANTS_H
 
-#include "lib/agent/build.h"
-#include "lib/agent/module.h"
+#include "lib/agent/build/build.h"
+#include "lib/agent/module/module.h"
 
 /*
  * The library's parts are there, made of these sources: put what replaces them into

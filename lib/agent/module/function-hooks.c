@@ -4,7 +4,7 @@
 
 #include "lib/agent/agent.h"
 #include "lib/agent/hook/hooks.h"
-#include "lib/agent/module.h"
+#include "lib/agent/module/module.h"
 
 /*
  * Run the driver's function; when it succeeds and the call is the program's own,

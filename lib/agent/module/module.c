@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handles of the driver and what they stand for. */
-#include "lib/agent/module.h"
+#include "lib/agent/module/module.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/agent/agent.h"
-#include "lib/agent/build.h"
+#include "lib/agent/build/build.h"
+#include "lib/agent/module/cache.h"
+#include "lib/agent/module/unseen.h"
+#include "lib/agent/module/variants.h"
 #include "lib/agent/table.h"
-#include "lib/agent/unseen.h"
-#include "lib/agent/variants.h"
 
 /* A module or library handle of the driver. */
 struct loaded {
@@ -29,77 +30,7 @@ static struct gt_table *loaded_by_handle;
 static struct gt_table *kernel_by_function;
 static struct gt_table *loaded_by_function;
 static struct gt_table *copy_by_function, *function_by_copy;
-static struct gt_module *cache;
-static unsigned cache_unused;
 static _Atomic unsigned replaced;	/* handles whose kernels may take the hidden parameter */
-
-#define CACHE_UNUSED_MAX 64	/* modules kept though nothing uses them */
-
-static void drop_oldest_unused(void)
-{
-	struct gt_module **link, **victim = NULL;
-
-	for (link = &cache; *link; link = &(*link)->next) {
-		if (!(*link)->users && !(*link)->has_variants)
-			victim = link;
-	}
-	if (victim) {
-		struct gt_module *module = *victim;
-
-		*victim = module->next;
-		gt_build_free(module);
-		cache_unused--;
-	}
-}
-
-static void unuse(struct gt_module *module)
-{
-	if (--module->users)
-		return;
-	if (module->part_count) {
-		for (unsigned i = 0; i < module->part_count; i++)
-			unuse(module->parts[i]);
-		free(module->replacement);
-		free(module);
-		return;
-	}
-	if (++cache_unused > CACHE_UNUSED_MAX)
-		drop_oldest_unused();
-}
-
-static struct gt_module *find_cached(const struct gt_source *source)
-{
-	for (struct gt_module **link = &cache; *link; link = &(*link)->next) {
-		struct gt_module *module = *link;
-
-		if (module->hash[0] != source->hash[0] || module->hash[1] != source->hash[1] ||
-		    module->arch != source->arch || module->config != gt_session.config_hash)
-			continue;
-		*link = module->next;	/* to the front: the last is the oldest */
-		module->next = cache;
-		cache = module;
-		if (!module->users++)
-			cache_unused--;
-		return module;
-	}
-	return NULL;
-}
-
-/* Under the lock. */
-static struct gt_module *get(struct gt_source *source)
-{
-	struct gt_module *module = find_cached(source);
-
-	if (module)
-		return module;
-	module = gt_build(source);
-	if (module) {
-		module->users = 1;
-		module->next = cache;
-		cache = module;
-	}
-	return module;
-}
 
 struct gt_module *gt_module_get(const void *code)
 {
@@ -109,7 +40,7 @@ struct gt_module *gt_module_get(const void *code)
 	if (!gt_source_open(code, gt_device_arch(), &source))
 		return NULL;
 	pthread_mutex_lock(&lock);
-	module = get(&source);
+	module = gt_cache_get(&source);
 	pthread_mutex_unlock(&lock);
 	gt_source_close(&source);
 	return module;
@@ -120,7 +51,7 @@ static bool add_part(struct gt_module *library, struct gt_source *source)
 	struct gt_module *part;
 
 	pthread_mutex_lock(&lock);
-	part = get(source);
+	part = gt_cache_get(source);
 	if (part)
 		library->parts[library->part_count++] = part;
 	pthread_mutex_unlock(&lock);
@@ -161,7 +92,7 @@ struct gt_module *gt_library_get(const void *code)
 void gt_module_put(struct gt_module *module)
 {
 	pthread_mutex_lock(&lock);
-	unuse(module);
+	gt_cache_put(module);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -181,7 +112,7 @@ void gt_module_loaded(void *handle, struct gt_module *module, bool library)
 	pthread_mutex_lock(&lock);
 	if (!loaded || gt_table_set(&loaded_by_handle, handle, loaded)) {
 		free(loaded);
-		unuse(module);
+		gt_cache_put(module);
 	} else {
 		*loaded = (struct loaded){ .next = all_loaded, .link = &all_loaded, .handle = handle,
 					   .module = module, .library = library };
@@ -235,7 +166,7 @@ static void forget(struct loaded *loaded)
 	*loaded->link = loaded->next;
 	if (loaded->next)
 		loaded->next->link = loaded->link;
-	unuse(loaded->module);
+	gt_cache_put(loaded->module);
 	free(loaded);
 }
 
@@ -520,10 +451,7 @@ struct gt_kernel *gt_function_discover(void *function)
 void gt_modules_announce(void)
 {
 	pthread_mutex_lock(&lock);
-	for (struct gt_module *module = cache; module; module = module->next) {
-		for (unsigned i = 0; module->users && i < module->kernel_count; i++)
-			gt_kernel_tell(&module->kernels[i]);
-	}
+	gt_cache_tell();
 	gt_unseen_tell();
 	pthread_mutex_unlock(&lock);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/agent/compile.h"
+#include "lib/agent/build/compile.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/agent/build.h"
+#include "lib/agent/build/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/agent/agent.h"
-#include "lib/agent/build-parts.h"
+#include "lib/agent/build/parts.h"
 #include "lib/agent/image/image.h"
 
 static uint32_t next_module = 1, next_kernel = 1;	/* under the module lock */

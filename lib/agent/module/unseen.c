@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/agent/unseen.h"
+#include "lib/agent/module/unseen.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/agent/agent.h"
-#include "lib/agent/build-parts.h"
+#include "lib/agent/build/parts.h"
 
 static struct unseen {
 	struct unseen *next;

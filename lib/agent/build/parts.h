@@ -3,7 +3,7 @@
 #ifndef GT_AGENT_BUILD_PARTS_H
 #define GT_AGENT_BUILD_PARTS_H
 
-#include "lib/agent/build.h"
+#include "lib/agent/build/build.h"
 #include "lib/wire/wire.h"
 
 struct gt_module *gt_module_new(const struct gt_source *source, unsigned room);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "lib/agent/image/image.h"
-#include "lib/agent/module.h"
+#include "lib/agent/module/module.h"
 
 /* The code in an image that the driver would run on devices of an architecture. */
 struct gt_source {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/agent/variants.h"
+#include "lib/agent/module/variants.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/agent/agent.h"
-#include "lib/agent/compile.h"
+#include "lib/agent/build/compile.h"
 
 /* A part without programs in it stays as it came: machine code if the driver would take that, and PTX. */
 static unsigned list_part(const struct gt_module *part, const struct gt_source *source, struct gt_fatbin_part *list)

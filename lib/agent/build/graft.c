@@ -1,78 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The attached programs on machine code: which stubs, which kernels, what became of it. */
+/* The attached programs on machine code: which kernels get which stubs, and what became of it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/agent/agent.h"
-#include "lib/agent/build-parts.h"
-#include "lib/agent/compile.h"
+#include "lib/agent/build/parts.h"
+#include "lib/agent/build/stubs.h"
 #include "lib/agent/graft/graft.h"
-
-/* ---- stubs: compiled once for each device architecture and set of probes ---- */
-
-struct cached_stub {
-	struct cached_stub *next;
-	unsigned arch;
-	uint32_t point;
-	uint64_t probes;		/* bit mask of their indices, which are in attach order */
-	struct gt_graft_stub *stub;	/* NULL: cannot be made */
-	enum gt_reason reason;
-	char why[256];
-};
-
-static struct cached_stub *stubs;	/* under the module lock */
-
-/* False: another form of it might do. */
-static bool try_stub(struct cached_stub *cached, const unsigned *which, unsigned count, bool alone)
-{
-	struct gt_compiled compiled = { 0 };
-	char *text;
-	int r;
-
-	cached->reason = GT_REASON_UNSUPPORTED;
-	if (gt_graft_stub_text(gt_session.text, gt_session.probes, gt_session.probe_count, which, count,
-			       cached->point, alone, &text, cached->why) < 0)
-		return true;
-	if (!gt_compile(text, NULL, cached->arch, &compiled, cached->why, sizeof(cached->why))) {
-		cached->reason = GT_REASON_COMPILE;
-		free(text);
-		return true;
-	}
-	r = gt_graft_stub_open(compiled.code, compiled.size, cached->point, &cached->stub, cached->why);
-	free(text);
-	free(compiled.code);
-	return r != -EINVAL;
-}
-
-static void make_stub(struct cached_stub *cached)
-{
-	unsigned which[GT_PROBES_MAX], count = 0;
-
-	for (unsigned i = 0; i < gt_session.probe_count; i++)
-		if (cached->probes >> i & 1)
-			which[count++] = i;
-	if (!try_stub(cached, which, count, false) && cached->point == GT_POINT_EXIT)
-		try_stub(cached, which, count, true);
-}
-
-/* NULL: out of memory. */
-static const struct cached_stub *get_stub(unsigned arch, uint32_t point, uint64_t probes)
-{
-	struct cached_stub *cached;
-
-	for (cached = stubs; cached; cached = cached->next)
-		if (cached->arch == arch && cached->point == point && cached->probes == probes)
-			return cached;
-	cached = calloc(1, sizeof(*cached));
-	if (!cached)
-		return NULL;
-	*cached = (struct cached_stub){ .next = stubs, .arch = arch, .point = point, .probes = probes };
-	make_stub(cached);
-	stubs = cached;
-	return cached;
-}
 
 /* ---- plans ---- */
 
@@ -143,12 +79,12 @@ static void refuse(struct kernel_plan *plan, enum gt_reason reason, const char *
 static bool stub_for(struct kernel_plan *plan, unsigned arch, uint32_t point, uint64_t probes,
 		     const struct gt_graft_stub **ret_stub)
 {
-	const struct cached_stub *cached;
+	const struct gt_cached_stub *cached;
 
 	*ret_stub = NULL;
 	if (!probes)
 		return true;
-	cached = get_stub(arch, point, probes);
+	cached = gt_stub_get(arch, point, probes);
 	if (cached && cached->stub) {
 		*ret_stub = cached->stub;
 		return true;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/agent/build/stubs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/build/compile.h"
+
+static struct gt_cached_stub *stubs;	/* under the module lock */
+
+/* False: another form of it might do. */
+static bool try_stub(struct gt_cached_stub *cached, const unsigned *which, unsigned count, bool alone)
+{
+	struct gt_compiled compiled = { 0 };
+	char *text;
+	int r;
+
+	cached->reason = GT_REASON_UNSUPPORTED;
+	if (gt_graft_stub_text(gt_session.text, gt_session.probes, gt_session.probe_count, which, count,
+			       cached->point, alone, &text, cached->why) < 0)
+		return true;
+	if (!gt_compile(text, NULL, cached->arch, &compiled, cached->why, sizeof(cached->why))) {
+		cached->reason = GT_REASON_COMPILE;
+		free(text);
+		return true;
+	}
+	r = gt_graft_stub_open(compiled.code, compiled.size, cached->point, &cached->stub, cached->why);
+	free(text);
+	free(compiled.code);
+	return r != -EINVAL;
+}
+
+static void make_stub(struct gt_cached_stub *cached)
+{
+	unsigned which[GT_PROBES_MAX], count = 0;
+
+	for (unsigned i = 0; i < gt_session.probe_count; i++)
+		if (cached->probes >> i & 1)
+			which[count++] = i;
+	if (!try_stub(cached, which, count, false) && cached->point == GT_POINT_EXIT)
+		try_stub(cached, which, count, true);
+}
+
+const struct gt_cached_stub *gt_stub_get(unsigned arch, uint32_t point, uint64_t probes)
+{
+	struct gt_cached_stub *cached;
+
+	for (cached = stubs; cached; cached = cached->next)
+		if (cached->arch == arch && cached->point == point && cached->probes == probes)
+			return cached;
+	cached = calloc(1, sizeof(*cached));
+	if (!cached)
+		return NULL;
+	*cached = (struct gt_cached_stub){ .next = stubs, .arch = arch, .point = point, .probes = probes };
+	make_stub(cached);
+	stubs = cached;
+	return cached;
+}
