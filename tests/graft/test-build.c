@@ -255,6 +255,25 @@ START_TEST(only_who_is_asked_for)
 }
 END_TEST
 
+/* Another controller's programs, though at the same places of its list. */
+START_TEST(another_session)
+{
+	struct gt_module *module;
+	void *image;
+
+	attach(GT_POINT_ENTRY, "entry", "*", 0);
+	gt_session.config_hash = 1;
+	module = build(TEST_DATA, "kernels.90.cubin", &image);
+	ck_assert_uint_eq(stubs_compiled, 1);
+	drop(module, image);
+	gt_session.config_hash = 2;
+	module = build(TEST_DATA, "kernels.90.cubin", &image);
+	expect("no_params", GT_ROUTE_GRAFT, GT_REASON_NONE, 1);
+	ck_assert_uint_eq(stubs_compiled, 2);
+	drop(module, image);
+}
+END_TEST
+
 START_TEST(nobody_is_asked_for)
 {
 	struct gt_module *module;
@@ -410,6 +429,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, set_up, NULL);
 	tcase_add_test(tcase, grafted);
 	tcase_add_test(tcase, only_who_is_asked_for);
+	tcase_add_test(tcase, another_session);
 	tcase_add_test(tcase, nobody_is_asked_for);
 	tcase_add_test(tcase, points_inside);
 	tcase_add_test(tcase, forced_to_ptx);

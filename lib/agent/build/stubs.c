@@ -7,7 +7,9 @@
 #include "lib/agent/agent.h"
 #include "lib/agent/build/compile.h"
 
-static struct gt_cached_stub *stubs;	/* under the module lock */
+/* Under the module lock. */
+static struct gt_cached_stub *stubs;
+static uint64_t stubs_config;	/* gt_session.config_hash: whose programs they are of */
 
 /* False: another form of it might do. */
 static bool try_stub(struct gt_cached_stub *cached, const unsigned *which, unsigned count, bool alone)
@@ -42,10 +44,26 @@ static void make_stub(struct gt_cached_stub *cached)
 		try_stub(cached, which, count, true);
 }
 
+/* Those of an earlier controller's programs; what was grafted has copies. */
+static void drop_stale(void)
+{
+	struct gt_cached_stub *next;
+
+	if (stubs_config == gt_session.config_hash)
+		return;
+	for (; stubs; stubs = next) {
+		next = stubs->next;
+		gt_graft_stub_free(stubs->stub);
+		free(stubs);
+	}
+	stubs_config = gt_session.config_hash;
+}
+
 const struct gt_cached_stub *gt_stub_get(unsigned arch, uint32_t point, uint64_t probes)
 {
 	struct gt_cached_stub *cached;
 
+	drop_stale();
 	for (cached = stubs; cached; cached = cached->next)
 		if (cached->arch == arch && cached->point == point && cached->probes == probes)
 			return cached;

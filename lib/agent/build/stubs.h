@@ -20,7 +20,7 @@ struct gt_cached_stub {
 
 /*
  * The stub for these probes (a bit mask of their indices), made when it is first asked
- * for. .  NULL: out of memory.
+ * for.  It lives until one is asked for in another session.  NULL: out of memory.
  * Under the module lock.
  */
 const struct gt_cached_stub *gt_stub_get(unsigned arch, uint32_t point, uint64_t probes);
