@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/agent/instrument/flatten.h"
 #include "lib/compile/compile.h"
 #include "lib/object/object.h"
 #include "sim/ptx.h"
@@ -49,12 +50,13 @@ static void place_map(struct machine *machine, struct gputrace_map *map)
 					     NULL, NULL, &index), 0);
 }
 
-struct machine *machine_new(void)
+struct machine *machine_new(bool flat)
 {
 	struct machine *machine = calloc(1, sizeof(*machine));
 	struct gputrace_map *map = NULL;
 
 	ck_assert_ptr_nonnull(machine);
+	machine->flat = flat;
 	machine->object = open_probes();
 	machine->dev = aligned_alloc(256, MACHINE_DEV_BYTES);
 	machine->host = aligned_alloc(256, MACHINE_HOST_BYTES);
@@ -115,21 +117,43 @@ static void begin_kernel(FILE *out, const char *name)
 		"\tld.param.b64 %%host, [host];\n", name);
 }
 
-void machine_add(struct machine *machine, const char *program)
+static char *flatten(char *text, const char *function)
+{
+	const struct gt_probe probe = { .function = function };
+	const unsigned which = 0;
+	const char *why = "";
+	char *flat;
+
+	ck_assert_msg(!gt_probe_text_flatten(text, &probe, &which, 1, &flat, &why), "%s", why);
+	ck_assert_ptr_null(strstr(flat, "\tcall"));
+	free(text);
+	return flat;
+}
+
+char *machine_link(struct machine *machine, const char *program, char **ret_function)
 {
 	static unsigned number;
 	const struct gt_link_env env = { .ring0_data = RING0_DATA, .ring0_size = RING0_BYTES };
 	struct gputrace_image *image = compile_probe(machine->object, program, true);
-	char *text, *function;
+	char *text;
 
-	ck_assert_msg(gt_image_link(image, number++, &env, &text, &function) == 0, "%s", gputrace_last_error());
+	ck_assert_msg(gt_image_link(image, number++, &env, &text, ret_function) == 0, "%s", gputrace_last_error());
+	gputrace_image_unref(image);
+	return text;
+}
+
+void machine_add(struct machine *machine, const char *program)
+{
+	char *function, *text = machine_link(machine, program, &function);
+
+	if (machine->flat)
+		text = flatten(text, function);
 	fputs(text, machine->out);
 	begin_kernel(machine->out, program);
 	write_call(machine->out, function, "0");
 	fputs("\tret;\n}\n", machine->out);
 	free(text);
 	free(function);
-	gputrace_image_unref(image);
 }
 
 static void write_exit(FILE *out, const char *label)

@@ -16,14 +16,21 @@ struct machine {
 	uint64_t dev_used, host_used;
 	uint64_t slots;			/* of the timeline, in dev */
 	unsigned rings;
+	bool flat;
 	char *text;			/* module so far */
 	size_t text_size;
 	FILE *out;
 };
 
-/* Places every map of the probes' object; ring 0 is there for printed text and the timeline. */
-struct machine *machine_new(void);
+/*
+ * Places every map of the probes' object; ring 0 is there for printed text and the
+ * timeline.  flat: programs are without calls, as they are grafted.
+ */
+struct machine *machine_new(bool flat);
 void machine_free(struct machine *machine);
+
+/* The program's text and the name of its function; both malloc'd. */
+char *machine_link(struct machine *machine, const char *program, char **ret_function);
 
 /* Adds kernel NAME, which calls a program once in each thread. */
 void machine_add(struct machine *machine, const char *program);

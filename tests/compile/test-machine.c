@@ -9,7 +9,7 @@
 
 START_TEST(counters)
 {
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(_i);
 	unsigned i;
 
 	machine_add(machine, "count");
@@ -27,7 +27,7 @@ END_TEST
 
 START_TEST(launch_id)
 {
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(_i);
 	struct result r;
 
 	machine_add(machine, "context");
@@ -54,7 +54,7 @@ END_TEST
 
 START_TEST(functions)
 {
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(_i);
 	struct result r;
 
 	machine_add(machine, "functions");
@@ -69,7 +69,7 @@ END_TEST
 
 START_TEST(slots)
 {
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(_i);
 	uint64_t values[1024];
 	uint32_t key = 1, i;
 
@@ -116,7 +116,7 @@ static unsigned drain(struct machine *machine, uint64_t limit, uint8_t *seen)
 
 START_TEST(ring_records)
 {
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(_i);
 	unsigned round, delivered, lost = 0;
 	uint8_t *seen = calloc(1, 4096);
 
@@ -145,7 +145,7 @@ END_TEST
 /* Lanes of one warp with records of different lengths, and with some lanes only. */
 START_TEST(ring_lanes)
 {
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(_i);
 	struct test_ring ring = machine_ring(machine, 1);
 	struct gt_record header;
 	uint64_t record[8];
@@ -173,7 +173,7 @@ END_TEST
 
 START_TEST(reserved_records)
 {
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(_i);
 	struct test_ring ring = machine_ring(machine, 1);
 	struct gt_record header;
 	struct record record;
@@ -192,7 +192,7 @@ END_TEST
 
 START_TEST(printing)
 {
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(_i);
 	struct test_ring ring = machine_ring(machine, 0);
 	struct {
 		struct gt_rec_printk printk;
@@ -229,7 +229,7 @@ END_TEST
 
 START_TEST(table_storm)
 {
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(_i);
 	struct gputrace_map *map = gputrace_object_find_map(machine->object, "table");
 	struct pair pair;
 	uint32_t key;
@@ -249,7 +249,7 @@ END_TEST
 /* Many more keys than places: what went in came out, and all places are free again. */
 START_TEST(table_churn)
 {
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(_i);
 	struct gputrace_map *map = gputrace_object_find_map(machine->object, "table");
 	uint64_t inserted;
 	uint32_t key;
@@ -282,7 +282,7 @@ static void check_recent(struct machine *machine, const char *name)
 
 START_TEST(recent_storm)
 {
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(_i);
 
 	machine_add(machine, "recent_storm");
 	machine_run(machine, "recent_storm", 1, 16, 64);
@@ -333,7 +333,7 @@ START_TEST(timeline)
 	unsigned i, early;
 
 	for (early = 0; early < 8; early += 7) {
-		struct machine *machine = machine_new();
+		struct machine *machine = machine_new(false);
 
 		machine_add_timed(machine, early);
 		for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++, launch++) {
@@ -352,7 +352,7 @@ END_TEST
 START_TEST(timeline_without_slot)
 {
 	static const struct gt_launch_slot clean;
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(false);
 	struct test_ring ring = machine_ring(machine, 0);
 	struct gt_rec_kernel kernel;
 	struct gt_record header;
@@ -373,7 +373,7 @@ END_TEST
 /* The ring of 64 KiB holds 1365 records of 48 bytes; the reader's tail gives room again. */
 START_TEST(timeline_full)
 {
-	struct machine *machine = machine_new();
+	struct machine *machine = machine_new(false);
 	struct test_ring ring = machine_ring(machine, 0);
 	struct gt_rec_kernel kernel;
 	struct gt_record header;
@@ -399,17 +399,17 @@ int main(void)
 	Suite *suite = suite_create("machine");
 	TCase *tcase = tcase_create("machine");
 
-	tcase_add_test(tcase, counters);
-	tcase_add_test(tcase, launch_id);
-	tcase_add_test(tcase, functions);
-	tcase_add_test(tcase, slots);
-	tcase_add_test(tcase, ring_records);
-	tcase_add_test(tcase, ring_lanes);
-	tcase_add_test(tcase, reserved_records);
-	tcase_add_test(tcase, printing);
-	tcase_add_test(tcase, table_storm);
-	tcase_add_test(tcase, table_churn);
-	tcase_add_test(tcase, recent_storm);
+	tcase_add_loop_test(tcase, counters, 0, 2);
+	tcase_add_loop_test(tcase, launch_id, 0, 2);
+	tcase_add_loop_test(tcase, functions, 0, 2);
+	tcase_add_loop_test(tcase, slots, 0, 2);
+	tcase_add_loop_test(tcase, ring_records, 0, 2);
+	tcase_add_loop_test(tcase, ring_lanes, 0, 2);
+	tcase_add_loop_test(tcase, reserved_records, 0, 2);
+	tcase_add_loop_test(tcase, printing, 0, 2);
+	tcase_add_loop_test(tcase, table_storm, 0, 2);
+	tcase_add_loop_test(tcase, table_churn, 0, 2);
+	tcase_add_loop_test(tcase, recent_storm, 0, 2);
 	tcase_add_test(tcase, timeline);
 	tcase_add_test(tcase, timeline_without_slot);
 	tcase_add_test(tcase, timeline_full);

@@ -46,6 +46,17 @@ static const struct test_stub test_stubs[TEST_STUBS] = {
 	{ "exit-timeline", GT_POINT_EXIT, GT_PER_GROUP, 0, { "__gt_timeline_exit" } },
 };
 
+/* Stubs with programs of tests/compile/probes.bpf.c that call functions; alone: at exit. */
+#define TEST_PROGRAMS 6
+static const struct test_program {
+	const char *stub, *program;
+	bool alone;
+} test_programs[TEST_PROGRAMS] = {
+	{ "entry-functions", "functions", false }, { "exit-functions", "functions", true },
+	{ "entry-table", "table_storm", false }, { "exit-table", "table_storm", true },
+	{ "entry-print", "print", false }, { "exit-print", "print", true },
+};
+
 /* The stub's PTX; malloc'd. */
 static inline int test_stub_text(const struct test_stub *stub, char **ret_text, char why[GT_GRAFT_WHY])
 {

@@ -8,6 +8,7 @@
 #include "lib/agent/graft/elf.h"
 #include "lib/agent/graft/insn.h"
 #include "lib/agent/graft/stub.h"
+#include "lib/agent/instrument/text.h"
 #include "tests/graft/stubs.h"
 
 static const unsigned archs[] = { 75, 80, 90 };
@@ -151,6 +152,50 @@ START_TEST(every_stub_goes_in)
 		ck_assert_msg(g.results[i].done, "sm_%u %s in %s: %s", arch, stub->name, kernel_names[i],
 			      g.results[i].why);
 	}
+	release(&g);
+}
+END_TEST
+
+/*
+ * Hash tables, printing and functions of the program's own: what the code of test_programs
+ * lacks on older architectures and on sm_90; NULL: nothing, it goes in.
+ */
+static const struct {
+	const char *older, *newer;
+} program_whys[TEST_PROGRAMS] = {
+	{ "needs section .nv.constant2.", NULL }, { "needs section .nv.constant2.", NULL },
+	{ "needs section .rela.text.", NULL }, { "whole warps", "keeps values for whole warps, which at exit are not together" },
+	{ "needs section .rela.text.", NULL }, { "whole warps", "uses registers of whole warps in an unknown way" },
+};
+
+static void program_is_refused(const struct test_program *program, unsigned arch, const char *expected)
+{
+	uint32_t point = program->alone ? GT_POINT_EXIT : GT_POINT_ENTRY;
+	struct bytes bytes = load(program->stub, arch);
+	char why[GT_GRAFT_WHY] = "";
+	struct gt_graft_stub *stub;
+
+	ck_assert_int_eq(gt_graft_stub_open(bytes.data, bytes.size, point, &stub, why), -EINVAL);
+	ck_assert_msg(strstr(why, expected) != NULL, "%s on sm_%u: %s", program->stub, arch, why);
+	free(bytes.data);
+}
+
+START_TEST(programs_that_call)
+{
+	const struct test_program *program = &test_programs[_i % TEST_PROGRAMS];
+	unsigned arch = archs[_i / TEST_PROGRAMS];
+	const char *why = arch < 90 ? program_whys[_i % TEST_PROGRAMS].older : program_whys[_i % TEST_PROGRAMS].newer;
+	struct grafted g;
+
+	if (why) {
+		program_is_refused(program, arch, why);
+		return;
+	}
+	graft(&g, arch, program->alone ? NULL : program->stub, program->alone ? program->stub : NULL);
+	ck_assert_msg(!g.r, "%s", g.why);
+	for (unsigned i = 0; i < KERNELS; i++)
+		ck_assert_msg(g.results[i].done == !!strcmp(kernel_names[i], "params_32760"), "%s in %s: %s", program->stub,
+			      kernel_names[i], g.results[i].why);
 	release(&g);
 }
 END_TEST
@@ -546,6 +591,98 @@ START_TEST(predicated_statements_stay)
 }
 END_TEST
 
+#define CALLED(name, body) ".func (.param .b64 func_retval0) " name "(\n\t.param .b64 " name "_param_0\n)\n{\n" \
+	"\t.reg .b64 %rd<4>;\n\tld.param.u64 %rd1, [" name "_param_0];\n" body \
+	"\tst.param.b64 [func_retval0], %rd1;\n\tret;\n}\n"
+#define CALL(name) "\t{\n\t.param .b64 param0;\n\tst.param.b64 [param0], %rd1;\n\t.param .b64 retval0;\n" \
+	"\tcall.uni (retval0),\n\t" name ",\n\t(\n\tparam0\n\t);\n\tld.param.b64 %rd2, [retval0];\n\t}\n"
+
+static int stub_of(const char *probe_text, char **ret_text, char why[GT_GRAFT_WHY])
+{
+	static const struct gt_probe probe = { .point = GT_POINT_ENTRY, .function = "p", .kernel = "*" };
+	unsigned which = 0;
+
+	why[0] = '\0';
+	return gt_graft_stub_text(probe_text, &probe, 1, &which, 1, GT_POINT_ENTRY, false, ret_text, why);
+}
+
+static unsigned count_in(const char *text, const char *word)
+{
+	unsigned count = 0;
+
+	for (text = strstr(text, word); text; text = strstr(text + 1, word))
+		count++;
+	return count;
+}
+
+/* A function that is called twice is there twice, with labels and arguments of each call. */
+START_TEST(calls_are_written_out)
+{
+	char why[GT_GRAFT_WHY], *text;
+
+	ck_assert_msg(!stub_of(CALLED("f", "\tsetp.eq.u64 %p1, %rd1, 0;\n\t@%p1 bra $L__BB0_1;\n\t@%p1 ret;\n$L__BB0_1:\n")
+			       PROBE("p", CALL("f") CALL("f") "\tst.global.u64 [%rd1], %rd2;\n"), &text, why), "%s", why);
+	ck_assert_ptr_null(strstr(text, ".func"));
+	ck_assert_ptr_null(strstr(text, "call"));
+	ck_assert_uint_eq(count_in(text, "$L__1BB0_1:\n"), 1);
+	ck_assert_uint_eq(count_in(text, "$L__2BB0_1:\n"), 1);
+	ck_assert_uint_eq(count_in(text, "\tmov.b64 __gt_a2_0, %rd1;\n"), 1);
+	ck_assert_uint_eq(count_in(text, "\tmov.b64 %rd2, __gt_r2;\n"), 1);
+	ck_assert_uint_eq(count_in(text, "\t@%p1 bra __gt_end2;\n"), 1);
+	ck_assert_uint_eq(count_in(text, "__gt_end1:\n"), 1);
+	free(text);
+}
+END_TEST
+
+static const struct {
+	const char *text, *why;
+} odd_texts[] = {
+	/* What calls itself, directly and not, and what no function of the text is. */
+	{ CALLED("f", CALL("f")) PROBE("p", CALL("f")), "too deeply" },
+	{ CALLED("f", CALL("g")) CALLED("g", CALL("f")) PROBE("p", CALL("f")), "too deeply" },
+	{ PROBE("p", CALL("p")), "too deeply" },
+	{ PROBE("p", CALL("unknown")), "not known" },
+	/* Calls through a register, on a condition, without braces; other labels; arrays as arguments. */
+	{ PROBE("p", CALL("%rd3")), "not known" },
+	{ CALLED("f", "") PROBE("p", "\t{\n\t@%p1 call f, (%rd1);\n\t}\n"), "not known" },
+	{ CALLED("f", "") PROBE("p", "\tcall f, (%rd1);\n"), "not known" },
+	{ CALLED("f", "again:\n") PROBE("p", CALL("f")), "not known" },
+	{ CALLED("f", "") PROBE("p", "\t{\n\t.param .align 8 .b8 param0[16];\n\tcall f, (param0);\n\t}\n"), "not known" },
+	/* Functions without an end. */
+	{ ".func f()\n" PROBE("p", CALL("f")), "not known" },
+	{ ".func p() { ret; }\n", "not known" },
+	{ CALLED("f", "") ".func p()\n{\n\tret;\n", "not known" },
+};
+
+START_TEST(odd_texts_refused)
+{
+	char why[GT_GRAFT_WHY], *text;
+
+	ck_assert_int_eq(stub_of(odd_texts[_i].text, &text, why), -EINVAL);
+	ck_assert_msg(strstr(why, odd_texts[_i].why) != NULL, "%s", why);
+}
+END_TEST
+
+/* Ten calls of what makes ten calls, and so on: as text it would be without bounds. */
+START_TEST(long_texts_refused)
+{
+	struct ptx_text all = { 0 };
+	char why[GT_GRAFT_WHY], *text;
+
+	gt_text_puts(&all, CALLED("f0", ""));
+	for (char level = '1'; level < '9'; level++) {
+		gt_text_printf(&all, ".func f%c()\n{\n\t.reg .b64 %%rd<4>;\n", level);
+		for (unsigned i = 0; i < 10; i++)
+			gt_text_printf(&all, "\t{\n\tcall f%c;\n\t}\n", level - 1);
+		gt_text_puts(&all, "\tret;\n}\n");
+	}
+	gt_text_puts(&all, PROBE("p", "\t{\n\tcall f8;\n\t}\n"));
+	ck_assert_int_eq(stub_of(all.data, &text, why), -EINVAL);
+	ck_assert_msg(strstr(why, "too long") != NULL, "%s", why);
+	gt_text_free(&all);
+}
+END_TEST
+
 START_TEST(texts_refused)
 {
 	static const struct gt_probe probe = { .point = GT_POINT_LOAD, .function = "ring", .kernel = "*" };
@@ -827,6 +964,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, every_stub_goes_in, 0, 3 * TEST_STUBS);
+	tcase_add_loop_test(tcase, programs_that_call, 0, 3 * TEST_PROGRAMS);
 	tcase_add_loop_test(tcase, parameters, 0, 3);
 	tcase_add_test(tcase, parameter_records);
 	tcase_add_loop_test(tcase, exits_lead_to_the_probes, 0, 3);
@@ -842,6 +980,9 @@ int main(void)
 	tcase_add_test(tcase, threads_are_alone_at_exit);
 	tcase_add_loop_test(tcase, nothing_is_called, 0, TEST_STUBS);
 	tcase_add_test(tcase, predicated_statements_stay);
+	tcase_add_test(tcase, calls_are_written_out);
+	tcase_add_loop_test(tcase, odd_texts_refused, 0, sizeof(odd_texts) / sizeof(odd_texts[0]));
+	tcase_add_test(tcase, long_texts_refused);
 	tcase_add_test(tcase, texts_refused);
 	tcase_add_test(tcase, functions_that_end_threads);
 	tcase_add_test(tcase, registers_given_away);

@@ -8,6 +8,7 @@
 #include "lib/agent/graft/graft.h"
 #include "lib/agent/graft/statement.h"
 #include "lib/agent/graft/why.h"
+#include "lib/agent/instrument/flatten.h"
 #include "lib/agent/instrument/instrument.h"
 #include "lib/agent/instrument/text.h"
 
@@ -151,18 +152,33 @@ static int check_probes(const struct gt_probe *probes, unsigned probe_count, con
 	return 0;
 }
 
+/* The empty kernel with the probes written out in it. */
+static int instrument(const char *empty, const char *probe_text, const struct gt_probe *probes, unsigned probe_count,
+		      const struct gt_ptx_plan *plan, char **ret_text, char *why)
+{
+	struct gt_ptx_error error = { 0 };
+	struct gt_ptx *ptx;
+	size_t length;
+	int r = gt_ptx_parse(empty, strlen(empty), &ptx, &error);
+
+	if (!r) {
+		gt_ptx_write_out(ptx);
+		r = gt_ptx_instrument(ptx, probe_text, probes, probe_count, plan, ret_text, &length, &error);
+		gt_ptx_free(ptx);
+	}
+	return r < 0 && r != -ENOMEM ? gt_graft_fail(why, "%s", error.text) : r;
+}
+
 int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, unsigned probe_count,
 		       const unsigned *which, unsigned count, uint32_t point, bool alone, char **ret_text,
 		       char why[GT_GRAFT_WHY])
 {
 	enum gt_exit_form form = point != GT_POINT_EXIT ? GT_EXIT_NONE : alone ? GT_EXIT_ALONE : GT_EXIT_TOGETHER;
 	struct gt_ptx_plan plan = { .kernel_id = KERNEL_ID, .probes = which, .probe_count = count };
-	struct gt_ptx_error error = { 0 };
 	bool params = wants_params(probes, which, count);
 	const char *empty = params ? empty_kernel_params : empty_kernel;
-	struct gt_ptx *ptx;
-	size_t length;
-	char *text;
+	const char *reason;
+	char *flat, *text;
 	int r;
 
 	r = check_probes(probes, probe_count, which, count, point, why);
@@ -171,14 +187,13 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 	if (strstr(probe_text, "%lanemask_gt") || strstr(probe_text, "%lanemask_ge") ||
 	    strstr(probe_text, ENTRY) || strstr(probe_text, KERNEL_ID_TEXT))
 		return gt_graft_fail(why, "the probes use names or special registers that stubs need");
-	r = gt_ptx_parse(empty, strlen(empty), &ptx, &error);
+	r = gt_probe_text_flatten(probe_text, probes, which, count, &flat, &reason);
 	if (r < 0)
-		return r == -ENOMEM ? r : gt_graft_fail(why, "%s", error.text);
-	gt_ptx_write_out(ptx);
-	r = gt_ptx_instrument(ptx, probe_text, probes, probe_count, &plan, &text, &length, &error);
-	gt_ptx_free(ptx);
+		return r == -ENOMEM ? r : gt_graft_fail(why, "%s", reason);
+	r = instrument(empty, flat, probes, probe_count, &plan, &text, why);
+	free(flat);
 	if (r < 0)
-		return r == -ENOMEM ? r : gt_graft_fail(why, "%s", error.text);
+		return r;
 	r = rewrite(text, form, params, ret_text, why);
 	free(text);
 	return r;

@@ -58,3 +58,31 @@ def every_access(lab):
     seen = {key: [value % 2**64 for value in values] for key, values in maps(outcome.out).get("accesses", {}).items()}
     expect(seen == right, f"{seen}, not {right}")
     return f"{sum(values[0] for values in seen.values())} accesses of {len(seen)} kinds and spaces"
+
+
+def seen_by_tables(lab, program):
+    """The maps of tests/gpu/probes/tables.bpf.c, checked against what the program states of itself."""
+    args = ("--launches", "6")
+    bare, outcome = lab.bare(program, *args), lab.run_object("tables", program, *args)
+    expect(bare.out in outcome.out, f"the program's output changed: {outcome.out[:300]!r}, not {bare.out!r}")
+    found = maps(outcome.out)
+    threads, launches = bare.number("threads"), bare.number("launches")
+    # Blocks are of whole warps; what is zero in an array is not printed.
+    right = {"tally": {0: [threads], 1: [32]},
+             "by_lane": {lane: [threads // 32] for lane in range(32)},
+             "recent": {number: [number + 1] for number in range(256)}}
+    for name, elements in right.items():
+        expect(found.get(name) == elements,
+               f"{program}: {name} is {found.get(name)}, not {elements}; {outcome.err[-300:]}")
+    printed = len(re.findall(r"thread 5 of block 0$", outcome.out, re.MULTILINE))
+    expect(printed == launches, f"{program}: {printed} lines printed by {launches} launches")
+    return found, f"{threads} threads, {printed} lines"
+
+
+@check
+def tables_by_both_ways(lab):
+    """Programs that call functions (hash tables, printing) by machine code and by PTX: the same counts."""
+    grafted, numbers = seen_by_tables(lab, lab.program("vecadd-sass"))
+    woven, _ = seen_by_tables(lab, lab.program("vecadd-ptx"))
+    expect(grafted == woven, f"{grafted} by machine code, {woven} by PTX")
+    return f"{numbers}; 32 keys inserted once, each way"
