@@ -309,6 +309,9 @@ START_TEST(the_program_is_killed)
 		take(&seen);
 	ck_assert_int_eq(r, -ENODATA);
 	ck_assert_uint_eq(seen.exits, 1);
+	/* Its connection ends a moment before the process does. */
+	for (int i = 0; i < 500 && !gputrace_target_has_exited(target, &status); i++)
+		usleep(10000);
 	ck_assert_int_eq(gputrace_target_has_exited(target, &status), 1);
 	ck_assert_int_eq(gputrace_target_detach(target, 1000), 0);
 	gputrace_link_unref(timeline);
