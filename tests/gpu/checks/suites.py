@@ -90,7 +90,7 @@ def bpf_ring(lab):
     return bpf(lab, "ring")
 
 
-@check
+@check(alone=True)
 def bpf_speed(lab):
     """Probes take at most 1.05 times as long as the same written into the kernels' source."""
     if not lab.nvcc:
