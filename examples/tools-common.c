@@ -212,7 +212,7 @@ void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *
 		note_status(tool);
 		if (enough)
 			let_go(tool);
-	} while (ready >= 0 || ready == -EINTR);
+	} while (ready >= 0);
 	if (ready != -ENODATA)
 		tool_fail(tool, "%s", gputrace_last_error());
 	fflush(stdout);

@@ -32,7 +32,8 @@ GPUTRACE_API int gputrace_link_detach(struct gputrace_link *link);
  * -EACCES, -EOPNOTSUPP: as gputrace_compile_ptx(); -ENOSPC: 16 GPU links were made
  * for this target, detached ones included, or its objects have more than 63 ring
  * buffers; -EBUSY: the target runs already (attach before gputrace_target_resume()),
- * or the program's object is attached to another target; -ENOMEM.
+ * or the program's object is attached to another target; -EOPNOTSUPP also: its
+ * processes are only watched (gputrace_target_watch()); -ENOMEM.
  */
 GPUTRACE_API int gputrace_attach_program(struct gputrace_target *target,
 					 struct gputrace_program *program,
@@ -52,7 +53,7 @@ GPUTRACE_API int gputrace_attach_object(struct gputrace_target *target,
 
 /*
  * Record start and end of every kernel on the GPU (GPUTRACE_EVENT_KERNEL).
- * -EALREADY: it is attached; -ENOSPC, -EBUSY, -ENOMEM: as gputrace_attach_program().
+ * -EALREADY: it is attached; -ENOSPC, -EBUSY, -EOPNOTSUPP, -ENOMEM: as gputrace_attach_program().
  */
 GPUTRACE_API int gputrace_attach_timeline(struct gputrace_target *target,
 					  struct gputrace_link **ret_link);
@@ -60,7 +61,8 @@ GPUTRACE_API int gputrace_attach_timeline(struct gputrace_target *target,
 struct gputrace_api_opts {
 	uint64_t size;
 	const char *library;	/* path of libcuda to watch; default: the one the loader finds, or the software device's */
-	uint64_t ring_bytes;	/* kernel ring buffer, a power of two; default 4 MiB; a quarter of it for each thread's ring in the agent */
+	/* Kernel ring buffer, a power of two; default 4 MiB; a quarter of it for each thread's ring in the agent. */
+	uint64_t ring_bytes;
 	uint32_t flags;		/* GPUTRACE_API_* */
 	uint32_t stack_frames;	/* most frames of the caller's stack to take with each call, up to 127; default: no stacks */
 };
@@ -78,9 +80,11 @@ struct gputrace_api_opts {
  * return, and what the driver calls within a launch or a load.
  * -EBUSY: hooks are wanted and the target runs already (attach before
  * gputrace_target_resume()); -EINVAL, -E2BIG: opts; -ESRCH: the target has ended;
- * -ENOMEM.  With GPUTRACE_API_UPROBES, and if a library is named: -EPERM: not allowed
- * (the sentence says what is missing); -ENOENT: no libcuda; -EOPNOTSUPP: the operating
- * system's kernel has no BPF or uprobes; -ENOEXEC: the library is none.
+ * -ENOMEM; -EOPNOTSUPP: hooks are wanted and the processes are only watched.  With
+ * GPUTRACE_API_UPROBES, if a library is named, and where the agent cannot stand in
+ * because the target runs already: -EPERM: not allowed (the sentence says what is
+ * missing); -ENOENT: no libcuda; -EOPNOTSUPP: the operating system's kernel has no BPF
+ * or uprobes; -ENOEXEC: the library is none.
  */
 GPUTRACE_API int gputrace_attach_api(struct gputrace_target *target,
 				     const struct gputrace_api_opts *opts,
@@ -91,7 +95,8 @@ GPUTRACE_API int gputrace_attach_api(struct gputrace_target *target,
  * libraries make known by NVTX 3 (GPUTRACE_EVENT_RANGE, _MARK, _THREAD), at about
  * 100 ns for each end of a range.  A reader that NVTX_INJECTION64_PATH named before
  * is called too.
- * -EBUSY: the target runs already (attach before gputrace_target_resume()); -ENOMEM.
+ * -EBUSY: the target runs already (attach before gputrace_target_resume()); -EOPNOTSUPP:
+ * its processes are only watched; -ENOMEM.
  */
 GPUTRACE_API int gputrace_attach_nvtx(struct gputrace_target *target, struct gputrace_link **ret_link);
 

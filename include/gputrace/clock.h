@@ -30,7 +30,8 @@ struct gputrace_clock;
 
 /* How opts say which GPU. */
 enum gputrace_clock_select {
-	GPUTRACE_CLOCK_BY_ORDINAL,	/* the n-th by PCI address, as CUDA_DEVICE_ORDER=PCI_BUS_ID counts without CUDA_VISIBLE_DEVICES */
+	/* The n-th by PCI address, as CUDA_DEVICE_ORDER=PCI_BUS_ID counts without CUDA_VISIBLE_DEVICES. */
+	GPUTRACE_CLOCK_BY_ORDINAL,
 	GPUTRACE_CLOCK_BY_PCI,
 	GPUTRACE_CLOCK_BY_UUID,
 	GPUTRACE_CLOCK_NO_DEVICE,	/* intervals from elsewhere, taken on this host while the clock lives */

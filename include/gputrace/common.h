@@ -37,6 +37,10 @@
  * different objects by different threads; *_ref and *_unref by any thread.  A
  * target, its reader, its links and the objects attached to it count as one
  * object, and so does the last *_unref of any of them.
+ *
+ * A function blocks, or waits for another process, only where its comment says so.
+ * "Since" in the comment of a type holds for the functions about it as well, unless
+ * theirs name a later version.
  */
 
 GPUTRACE_BEGIN_DECLS

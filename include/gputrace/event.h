@@ -48,7 +48,10 @@ GPUTRACE_API int gputrace_event_get_tid(const struct gputrace_event *event);
 GPUTRACE_API const char *gputrace_event_get_name(const struct gputrace_event *event);
 /* API and CALL that the operating system's kernel saw: the thread's name, as in /proc/PID/task/TID/comm. */
 GPUTRACE_API const char *gputrace_event_get_command(const struct gputrace_event *event);
-/* NOTE and PRINT: the text; RANGE: what is odd about it, else NULL; FUNCTION: why not every program meant for it is in it; CONTEXT: how its clock is read; API and CALL: what is odd about the call, else NULL. */
+/*
+ * NOTE and PRINT: the text.  FUNCTION: why not every program meant for it is in it.
+ * CONTEXT: how its clock is read.  RANGE, API and CALL: what is odd about it, else NULL.
+ */
 GPUTRACE_API const char *gputrace_event_get_text(const struct gputrace_event *event);
 
 /*
@@ -67,7 +70,10 @@ GPUTRACE_API uint64_t gputrace_event_get_external_id(const struct gputrace_event
 /* RANGE and MARK: the NVTX domain, "" for the default one. */
 GPUTRACE_API const char *gputrace_event_get_domain(const struct gputrace_event *event);
 GPUTRACE_API uint32_t gputrace_event_get_kernel_id(const struct gputrace_event *event);
-/* Ordinal of the GPU as the program numbers them, which two processes may do differently (see gputrace_event_get_gpu()); -1: none. */
+/*
+ * Ordinal of the GPU as the program numbers them, which two processes may do
+ * differently (see gputrace_event_get_gpu()); -1: none.
+ */
 GPUTRACE_API int gputrace_event_get_device(const struct gputrace_event *event);
 GPUTRACE_API uint32_t gputrace_event_get_context(const struct gputrace_event *event);
 GPUTRACE_API uint64_t gputrace_event_get_stream(const struct gputrace_event *event);

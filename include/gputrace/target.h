@@ -66,9 +66,9 @@ GPUTRACE_API int gputrace_target_attach(struct gputrace_ctx *ctx, int pid,
 					struct gputrace_target **ret_target);
 
 /*
- * Prepare to trace the calling process itself, whether it has loaded libcuda or
- * not; otherwise as gputrace_target_attach().  For use in this process alone, not in a child forked
- * from it.  -ENOENT, -EACCES, -EINVAL, -E2BIG, -ENOMEM: the same.
+ * Prepare to trace the calling process itself, whether it has loaded libcuda or not;
+ * otherwise as gputrace_target_attach().  For use in this process alone, not in a child
+ * forked from it.  -ENOENT, -EACCES, -EINVAL, -E2BIG, -ENOMEM: the same.
  */
 GPUTRACE_API int gputrace_target_self(struct gputrace_ctx *ctx, const struct gputrace_live_opts *opts,
 				      struct gputrace_target **ret_target);
@@ -105,12 +105,14 @@ GPUTRACE_API struct gputrace_target *gputrace_target_ref(struct gputrace_target 
 GPUTRACE_API struct gputrace_target *gputrace_target_unref(struct gputrace_target *target);
 
 /*
- * Let the program run; returns when it does.  -EALREADY: it does; -ESRCH: it is gone; the errors of execve(2).
- * For a process that runs already: begin.  -EAGAIN: no thread of it can be borrowed
- * now (all compute without a system call, or it is stopped); -EBUSY: it is traced already; -ECHILD: it
- * was forked from a traced process; -ENOEXEC: the agent cannot be loaded; -ENOENT: no
- * libcuda; -ENOSPC: no room for a few bytes of code; -EPERM, -EMFILE and the like: what the process may not do;
- * -ETIMEDOUT.
+ * Let the program run; returns when it does.  -EALREADY: it does; -ESRCH: it is gone;
+ * the errors of execve(2).
+ * For a process that runs already: put the agent in, and wait until it is at work, at
+ * most some 40 s.  -EAGAIN: no thread of it can be borrowed now (all compute without a
+ * system call, or it is stopped); -EBUSY: it is traced already; -ECHILD: it was forked
+ * from a traced process; -ENOEXEC: the agent cannot be loaded; -ENOENT: no libcuda;
+ * -ENOSPC: no room for a few bytes of code; -EPERM, -EMFILE and the like: what the
+ * process may not do; -ETIMEDOUT: the agent was not at work in time.
  */
 GPUTRACE_API int gputrace_target_resume(struct gputrace_target *target);
 
@@ -145,7 +147,10 @@ struct gputrace_kernel;
 GPUTRACE_API const struct gputrace_kernel *
 gputrace_target_next_kernel(struct gputrace_target *target, const struct gputrace_kernel *previous);
 
-/* As the linker knows it, and as a person reads it (the same when it is not mangled); raw, as the program has it: see gputrace_escape(). */
+/*
+ * As the linker knows it, and as a person reads it (the same when it is not mangled);
+ * raw, as the program has it: see gputrace_escape().
+ */
 GPUTRACE_API const char *gputrace_kernel_get_name(const struct gputrace_kernel *kernel);
 GPUTRACE_API const char *gputrace_kernel_get_display_name(const struct gputrace_kernel *kernel);
 GPUTRACE_API int gputrace_kernel_get_pid(const struct gputrace_kernel *kernel);
