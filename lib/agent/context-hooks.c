@@ -34,24 +34,23 @@ static bool is_primary(CUcontext handle)
 	return found && primary_context(device) == handle;
 }
 
+/* NULL: it is not known, or the driver will refuse, as it does for a primary one, and all goes on. */
+static struct gt_context *leave(CUcontext handle)
+{
+	if (is_primary(handle))
+		return NULL;
+	gt_context_finish(handle);
+	gt_execs_context_gone(handle);
+	gt_modules_context_gone(handle);
+	return gt_context_leave(handle);
+}
+
 static CUresult hook_cuCtxDestroy_v2(CUcontext handle)
 {
 	struct gt_context *context = NULL;
-	CUresult result;
 
-	/* For a primary one the driver refuses, and all goes on. */
-	if (gt_enter() && !is_primary(handle)) {
-		gt_context_finish(handle);
-		gt_execs_context_gone(handle);
-		gt_modules_context_gone(handle);
-		context = gt_context_leave(handle);
-	}
-	result = gt_cu.cuCtxDestroy_v2(handle);
 	/* If it goes on after all, its kernels may still use the memory that we have there. */
-	if (context && !result)
-		gt_context_end(context);
-	gt_leave();
-	return result;
+	GT_AROUND(context = leave(handle), gt_cu.cuCtxDestroy_v2(handle), gt_context_end(context));
 }
 
 static void forget_context(CUcontext context)
@@ -61,28 +60,33 @@ static void forget_context(CUcontext context)
 	gt_context_forget(context);
 }
 
-/* reset: it ends whoever else uses it. */
+/* reset: it ends whoever else uses it.  Else others may go on, so then the program must not wait for its kernels. */
+static CUcontext prepare_end(CUdevice device, bool reset)
+{
+	CUcontext context = primary_context(device);
+
+	if (!context)
+		return NULL;
+	if (reset)
+		gt_context_finish(context);
+	gt_context_flush(context);
+	return context;
+}
+
+static void complete_end(CUcontext context, CUdevice device, bool reset)
+{
+	unsigned int flags;
+	int in_use = 1;
+
+	if (context && (reset || (!gt_cu.cuDevicePrimaryCtxGetState(device, &flags, &in_use) && !in_use)))
+		forget_context(context);
+}
+
 static CUresult end_primary(CUresult (*driver)(CUdevice), CUdevice device, bool reset)
 {
 	CUcontext context = NULL;
-	unsigned int flags;
-	int in_use = 1;
-	CUresult result;
 
-	if (gt_enter()) {
-		context = primary_context(device);
-		/* Others may go on using one that is released, so then the program must not wait for it. */
-		if (context && reset)
-			gt_context_finish(context);
-		if (context)
-			gt_context_flush(context);
-	}
-	result = driver(device);
-	if (context && !result &&
-	    (reset || (!gt_cu.cuDevicePrimaryCtxGetState(device, &flags, &in_use) && !in_use)))
-		forget_context(context);
-	gt_leave();
-	return result;
+	GT_AROUND(context = prepare_end(device, reset), driver(device), complete_end(context, device, reset));
 }
 
 static CUresult hook_cuDevicePrimaryCtxRelease_v2(CUdevice device)

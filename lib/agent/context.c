@@ -433,6 +433,8 @@ struct gt_context *gt_context_leave(CUcontext handle)
 
 void gt_context_end(struct gt_context *context)
 {
+	if (!context)
+		return;
 	pthread_mutex_lock(&lock);
 	context->leaving = false;
 	settle(context);

@@ -67,7 +67,7 @@ void gt_context_forget(CUcontext handle);
  * nothing runs in it any more, let go of the rest.  NULL: it is not known.
  */
 struct gt_context *gt_context_leave(CUcontext handle);
-void gt_context_end(struct gt_context *context);
+void gt_context_end(struct gt_context *context);	/* NULL: nothing to do */
 
 /*
  * Nobody is in a hook, and gt_active is cleared: wait for the GPU to be done with

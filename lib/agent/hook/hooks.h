@@ -2,7 +2,10 @@
 #ifndef GT_AGENT_HOOK_HOOKS_H
 #define GT_AGENT_HOOK_HOOKS_H
 
+#include <errno.h>
 #include <stdbool.h>
+
+#include "lib/wire/cuda_abi.h"
 
 /* One driver function and what it is replaced by; original: its place in gt_cu. */
 struct gt_hook {
@@ -13,7 +16,8 @@ struct gt_hook {
 };
 
 /* Lists that end with a NULL name. */
-extern const struct gt_hook gt_load_hooks[], gt_function_hooks[], gt_launch_hooks[], gt_graph_hooks[], gt_exec_hooks[], gt_context_hooks[];
+extern const struct gt_hook gt_load_hooks[], gt_function_hooks[], gt_launch_hooks[], gt_graph_hooks[],
+	gt_exec_hooks[], gt_context_hooks[];
 
 /*
  * Install all hooks that this driver has functions for, or put those removed back.
@@ -39,6 +43,26 @@ void gt_leave(void);
  * before.  False: one still is after so many ms.
  */
 bool gt_wait_until_left(unsigned patience_ms);
+
+/*
+ * Body of a hook around CALL, the driver's function.  When the call is the program's
+ * own, BEFORE comes first, and AFTER when it succeeded; errno stays as the driver leaves it.
+ */
+#define GT_AROUND(BEFORE, CALL, AFTER) \
+	int saved = errno; \
+	bool own = gt_enter(); \
+	CUresult result; \
+	\
+	if (own) \
+		BEFORE; \
+	errno = saved; \
+	result = CALL; \
+	saved = errno; \
+	if (own && !result) \
+		AFTER; \
+	gt_leave(); \
+	errno = saved; \
+	return result
 
 #define GT_HOOK(function, is_needed) \
 	{ #function, (void *)hook_##function, (void **)&gt_cu.function, is_needed }

@@ -59,23 +59,6 @@ static CUresult hook_cuGraphInstantiateWithParams_ptsz(CUgraphExec *exec, CUgrap
 	     gt_cu.cuGraphInstantiateWithParams_ptsz(exec, graph, params));
 }
 
-/* BEFORE and AFTER are done when the call is the program's own; `result` is the driver's answer. */
-#define AROUND(BEFORE, CALL, AFTER) \
-	int saved = errno; \
-	bool own = gt_enter(); \
-	CUresult result; \
-	\
-	if (own) \
-		BEFORE; \
-	errno = saved; \
-	result = CALL; \
-	saved = errno; \
-	if (own && !result) \
-		AFTER; \
-	gt_leave(); \
-	errno = saved; \
-	return result
-
 static void renew(CUgraphExec exec, CUgraph graph)
 {
 	if (gt_execs_matter())
@@ -85,28 +68,28 @@ static void renew(CUgraphExec exec, CUgraph graph)
 static CUresult hook_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *bad,
 				       CUgraphExecUpdateResult *info)
 {
-	AROUND(renew(exec, graph), gt_cu.cuGraphExecUpdate(exec, graph, bad, info), (void)0);
+	GT_AROUND(renew(exec, graph), gt_cu.cuGraphExecUpdate(exec, graph, bad, info), (void)0);
 }
 
 static CUresult hook_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
 {
-	AROUND(renew(exec, graph), gt_cu.cuGraphExecUpdate_v2(exec, graph, info), (void)0);
+	GT_AROUND(renew(exec, graph), gt_cu.cuGraphExecUpdate_v2(exec, graph, info), (void)0);
 }
 
 static CUresult hook_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
-	AROUND((void)0, gt_cu.cuGraphLaunch(exec, stream), gt_exec_launched(exec, stream));
+	GT_AROUND((void)0, gt_cu.cuGraphLaunch(exec, stream), gt_exec_launched(exec, stream));
 }
 
 static CUresult hook_cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream)
 {
-	AROUND((void)0, gt_cu.cuGraphLaunch_ptsz(exec, stream),
-	       gt_exec_launched(exec, stream ? stream : CU_STREAM_PER_THREAD));
+	GT_AROUND((void)0, gt_cu.cuGraphLaunch_ptsz(exec, stream),
+		  gt_exec_launched(exec, stream ? stream : CU_STREAM_PER_THREAD));
 }
 
 static CUresult hook_cuGraphExecDestroy(CUgraphExec exec)
 {
-	AROUND((void)0, gt_cu.cuGraphExecDestroy(exec), gt_exec_destroyed(exec));
+	GT_AROUND((void)0, gt_cu.cuGraphExecDestroy(exec), gt_exec_destroyed(exec));
 }
 
 const struct gt_hook gt_exec_hooks[] = {

@@ -225,26 +225,22 @@ static CUresult hook_cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgrap
 }
 
 /* The program sees its own kernel, whichever runs. */
+static void show_function(CUfunction *function)
+{
+	CUfunction original = gt_function_original(*function);
+
+	if (original)
+		*function = original;
+}
+
 static CUresult hook_cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
-	bool own = gt_enter();
-	CUresult result = gt_cu.cuGraphKernelNodeGetParams(node, p);
-
-	if (own && !result && gt_function_original(p->func))
-		p->func = gt_function_original(p->func);
-	gt_leave();
-	return result;
+	GT_AROUND((void)0, gt_cu.cuGraphKernelNodeGetParams(node, p), show_function(&p->func));
 }
 
 static CUresult hook_cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-	bool own = gt_enter();
-	CUresult result = gt_cu.cuGraphKernelNodeGetParams_v2(node, p);
-
-	if (own && !result)
-		gt_node_show(p);
-	gt_leave();
-	return result;
+	GT_AROUND((void)0, gt_cu.cuGraphKernelNodeGetParams_v2(node, p), gt_node_show(p));
 }
 
 const struct gt_hook gt_graph_hooks[] = {

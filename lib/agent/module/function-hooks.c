@@ -6,18 +6,8 @@
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/module/module.h"
 
-/*
- * Run the driver's function; when it succeeds and the call is the program's own,
- * learn from what it returned.
- */
-#define LEARN(CALL, LESSON) \
-	bool own = gt_enter(); \
-	CUresult result = CALL; \
-	\
-	if (own && !result) \
-		LESSON; \
-	gt_leave(); \
-	return result
+/* When the call succeeds, learn from what it returned. */
+#define LEARN(CALL, LESSON) GT_AROUND((void)0, CALL, LESSON)
 
 static CUresult hook_cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
@@ -115,15 +105,12 @@ static CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int c
 /* ---- what is set for a kernel holds for its copy ---- */
 
 #define BOTH(handle, CALL, COPY_CALL) \
-	void *copy; \
-	bool own = gt_enter(); \
-	CUresult result = CALL; \
-	\
-	copy = own && !result ? gt_function_copy(handle) : NULL; \
-	if (copy) \
-		COPY_CALL; \
-	gt_leave(); \
-	return result
+	GT_AROUND((void)0, CALL, { \
+		void *copy = gt_function_copy(handle); \
+		\
+		if (copy) \
+			COPY_CALL; \
+	})
 
 static CUresult hook_cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
 {

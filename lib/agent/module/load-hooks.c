@@ -161,22 +161,12 @@ static CUresult hook_cuLibraryLoadFromFile(CUlibrary *handle, const char *path, 
 
 static CUresult hook_cuModuleUnload(CUmodule handle)
 {
-	if (gt_enter())
-		gt_module_unloaded(handle);
-	CUresult result = gt_cu.cuModuleUnload(handle);
-
-	gt_leave();
-	return result;
+	GT_AROUND(gt_module_unloaded(handle), gt_cu.cuModuleUnload(handle), (void)0);
 }
 
 static CUresult hook_cuLibraryUnload(CUlibrary handle)
 {
-	if (gt_enter())
-		gt_module_unloaded(handle);
-	CUresult result = gt_cu.cuLibraryUnload(handle);
-
-	gt_leave();
-	return result;
+	GT_AROUND(gt_module_unloaded(handle), gt_cu.cuLibraryUnload(handle), (void)0);
 }
 
 const struct gt_hook gt_load_hooks[] = {
