@@ -90,6 +90,8 @@ static void in_child(void)
 	gt_session_close(false);
 	pthread_mutex_init(&joining, NULL);
 	gt_nvtx_in_child();
+	gt_enter_in_child();
+	gt_thread_in_child();
 	atomic_store(&joined, false);
 }
 
@@ -150,12 +152,15 @@ static void connect_and_begin(bool hooks_follow)
 
 bool gt_join(bool hooks_follow)
 {
+	int saved = errno;
+
 	if (!atomic_load(&joined)) {
 		pthread_mutex_lock(&joining);
 		if (!atomic_load(&joined))
 			connect_and_begin(hooks_follow);
 		atomic_store(&joined, true);
 		pthread_mutex_unlock(&joining);
+		errno = saved;
 	}
 	return atomic_load(&gt_active);
 }

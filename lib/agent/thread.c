@@ -41,6 +41,12 @@ void gt_threads_begin(void)
 	session++;
 }
 
+void gt_thread_in_child(void)
+{
+	if (gt_thread_known)
+		gt_thread_known->tid = (uint32_t)syscall(SYS_gettid);
+}
+
 static void claim_ring(struct gt_thread *thread)
 {
 	thread->session = session;

@@ -37,6 +37,9 @@ extern _Thread_local struct gt_thread *gt_thread_known __attribute__((tls_model(
 /* A session begins, whose rings threads have to get one of; before gt_active is set. */
 void gt_threads_begin(void);
 
+/* A forked child's one thread is another than the parent's that it was. */
+void gt_thread_in_child(void);
+
 /* What gt_thread() does when the thread is new; NULL: no memory. */
 struct gt_thread *gt_thread_new(void);
 

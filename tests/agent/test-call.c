@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/call/call.h"
 #include "lib/agent/call/stack.h"
+#include "lib/agent/hook/hooks.h"
 #include "lib/agent/hook/patch.h"
 #include "lib/agent/thread.h"
 #include "lib/reader/ring.h"
@@ -316,6 +318,46 @@ START_TEST(stack_of_a_coroutine)
 }
 END_TEST
 
+static atomic_bool entered, over;
+
+static void *stay_inside(void *unused)
+{
+	(void)unused;
+	gt_enter();
+	atomic_store(&entered, true);
+	while (!atomic_load(&over))
+		usleep(1000);
+	gt_leave();
+	return NULL;
+}
+
+/* Who was in a hook when the process forked is not in the child. */
+START_TEST(nobody_is_inside_in_a_child)
+{
+	pthread_t thread;
+	pid_t child;
+	int status;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, stay_inside, NULL), 0);
+	while (!atomic_load(&entered))
+		usleep(1000);
+	child = fork();
+	if (!child) {
+		gt_enter_in_child();
+		if (!gt_wait_until_left(0))
+			_exit(1);
+		gt_enter();
+		_exit(gt_wait_until_left(0) ? 2 : 0);
+	}
+	ck_assert(!gt_wait_until_left(0));
+	atomic_store(&over, true);
+	pthread_join(thread, NULL);
+	ck_assert(gt_wait_until_left(0));
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 static void *use_a_ring(void *unused)
 {
 	const struct gt_rec_call record = { 0 };
@@ -358,6 +400,7 @@ int main(void)
 	tcase_add_test(tcase, stack_of_the_caller);
 	tcase_add_test(tcase, stack_of_a_coroutine);
 	tcase_add_test(tcase, rings_are_given_back);
+	tcase_add_test(tcase, nobody_is_inside_in_a_child);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -10,6 +10,7 @@
  *
  * The kernel is launched with as many blocks as the launch has a number.
  */
+#include <errno.h>
 #include <gputrace/agent.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -82,19 +83,24 @@ static void run_ranges(void)
 static void run_fork(void)
 {
 	pid_t child;
+	int status;
 
 	nvtx_push("both");
 	child = fork();
-	if (!child)
+	if (!child) {
+		errno = ENOTTY;
 		nvtx_push("child");
+		if (errno != ENOTTY)
+			_exit(6);
+	}
 	start();
 	launch(child ? 1 : 2);
 	CHECK(cuCtxSynchronize());
 	if (!child)
 		exit(0);
-	waitpid(child, NULL, 0);
+	waitpid(child, &status, 0);
 	nvtx_pop();
-	printf("done\n");
+	printf("child %d, done\n", status);
 }
 
 static void run_ids(void)

@@ -151,6 +151,8 @@ START_TEST(a_fork_after_a_range)
 	run_plain(&plain, real_device, "fork", NULL);
 	run_target(&run, &options, "fork", NULL);
 	ck_assert_str_eq(run.output, plain.output);
+	ck_assert_int_eq(range("both")->tid, range("both")->pid);
+	ck_assert_int_eq(range("child")->tid, range("child")->pid);
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_PROCESS], 2);
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_EXIT], 2);
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 2);

@@ -40,6 +40,14 @@ void gt_leave(void)
 		atomic_fetch_sub_explicit(my_count(), 1, memory_order_release);
 }
 
+void gt_enter_in_child(void)
+{
+	for (unsigned i = 0; i < PLACES; i++)
+		atomic_store(&inside[i].threads, 0);
+	if (gt_depth)
+		atomic_store(my_count(), 1);
+}
+
 bool gt_wait_until_left(unsigned patience_ms)
 {
 	static const struct timespec pause = { .tv_nsec = 200000 };

@@ -38,6 +38,9 @@ void gt_hooks_remove(bool unloading);
 bool gt_enter(void);
 void gt_leave(void);
 
+/* A forked child has no other threads, which may have been in hooks. */
+void gt_enter_in_child(void);
+
 /*
  * Once gt_active is cleared: wait until no thread is in a hook that it entered
  * before.  False: one still is after so many ms.
