@@ -10,13 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/symbol/debug_file.h"
 #include "lib/symbol/frame.h"
 #include "lib/util/demangle.h"
 #include "lib/util/mappings.h"
 
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.find_debuginfo = gt_debug_file_find,
+	.debuginfo_path = &gt_debug_file_folders,
 	.section_address = dwfl_offline_section_address,
 };
 

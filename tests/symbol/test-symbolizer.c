@@ -247,6 +247,24 @@ START_TEST(test_stripped)
 }
 END_TEST
 
+/* DWARF in a file of its own; where a pipe has its place, nobody waits at it. */
+START_TEST(test_debug_file_apart)
+{
+	char folder[64], path[96], command[512];
+	struct program program;
+
+	copy_library(folder, path, "strip --strip-debug");
+	snprintf(command, sizeof(command), "cd %s && objcopy --only-keep-debug %s copy.debug && "
+		 "objcopy --add-gnu-debuglink=copy.debug copy.so%s", folder, LIBRARY,
+		 _i ? " && rm copy.debug && mkfifo copy.debug" : "");
+	ck_assert_int_eq(system(command), 0);
+	start(&program, 0, path, NULL);
+	named(at(program.pid, 0, program.place), _i ? "library_place" : "inlined_inner");
+	end(&program);
+	remove_folder(folder);
+}
+END_TEST
+
 /* Mapped and deleted: the kernel still has the file. */
 START_TEST(test_deleted)
 {
@@ -538,6 +556,7 @@ static Suite *suite(void)
 	tcase_add_test(t, test_inlined);
 	tcase_add_test(t, test_loaded_later);
 	tcase_add_test(t, test_stripped);
+	tcase_add_loop_test(t, test_debug_file_apart, 0, 2);
 	tcase_add_test(t, test_deleted);
 	tcase_add_test(t, test_ended);
 	tcase_add_test(t, test_missing_once);

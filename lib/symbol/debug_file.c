@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The names of such files, and the folders next to a program's own, are the program's
+ * to choose, who may have put a pipe there that nobody ever writes to.  libdwfl would
+ * wait for it, so it looks itself only where programs do not write.
+ */
+#include "lib/symbol/debug_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *gt_debug_file_folders = "/usr/lib/debug";
+
+static bool is_of(Dwfl_Module *module, int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	const unsigned char *id;
+	GElf_Addr address;
+	const void *its_id;
+	int size = dwfl_module_build_id(module, &id, &address);
+	bool same = elf && size > 0 && dwelf_elf_gnu_build_id(elf, &its_id) == size &&
+		    !memcmp(its_id, id, (size_t)size);
+
+	elf_end(elf);
+	return same;
+}
+
+/* link: as the module has it.  apart: what the DWARF of many modules has in common, which has an id of its own. */
+static int open_link(Dwfl_Module *module, const char *folder, const char *link, bool apart, char **ret_path)
+{
+	int length = link[0] == '/' ? 0 : (int)strlen(folder), fd;
+	struct stat status;
+	char *path;
+
+	if (asprintf(&path, "%.*s%s", length, folder, link) < 0)
+		return -1;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) && (apart || is_of(module, fd))) {
+		*ret_path = path;
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return -1;
+}
+
+/* Next to the module, or in the folder .debug there. */
+static int find_link(Dwfl_Module *module, const char *path, const char *link, bool apart, char **ret_path)
+{
+	const char *end = strrchr(path, '/');
+	char *folder;
+	int fd;
+
+	if (!end || asprintf(&folder, "%.*s/.debug/", (int)(end - path), path) < 0)
+		return -1;
+	fd = open_link(module, folder, link, apart, ret_path);
+	folder[end + 1 - path] = '\0';
+	if (fd < 0)
+		fd = open_link(module, folder, link, apart, ret_path);
+	free(folder);
+	return fd;
+}
+
+int gt_debug_file_find(Dwfl_Module *module, void **data, const char *module_name, GElf_Addr base,
+		       const char *path, const char *link, GElf_Word checksum, char **ret_path)
+{
+	int fd = path && link ? find_link(module, path, link, !checksum, ret_path) : -1;
+
+	return fd >= 0 ? fd : dwfl_standard_find_debuginfo(module, data, module_name, base, path, NULL, 0, ret_path);
+}
