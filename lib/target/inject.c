@@ -89,6 +89,17 @@ static int call_int(struct gt_courier *courier, const char *function, uint64_t a
 	return 0;
 }
 
+/*
+ * A descriptor of the process's that it needs no more, after what ended with r.  One in
+ * which a call has not returned is not asked for another.
+ */
+static int close_there(struct gt_courier *courier, int fd, int r)
+{
+	int ignored, error = r == -ETIMEDOUT ? 0 : call_int(courier, "close", (uint64_t)fd, 0, 0, 0, &ignored);
+
+	return r ? r : error;
+}
+
 /* ---- the agent's file ---- */
 
 /* Does this path lead to the same file in the process's own view? */
@@ -139,7 +150,10 @@ static int copy_agent(const struct gputrace_target *target, struct gt_courier *c
 	r = memory < 0 ? -errno : fill_memory(memory, target->agent);
 	if (memory >= 0)
 		close(memory);
-	return r ? gt_error(r, "the agent cannot be copied into process %d: %s", (int)courier->pid, strerror(-r)) : 0;
+	if (!r)
+		return 0;
+	gt_error(r, "the agent cannot be copied into process %d: %s", (int)courier->pid, strerror(-r));
+	return close_there(courier, *ret_fd, r);
 }
 
 static int loader_error(struct gt_courier *courier)
@@ -201,7 +215,7 @@ static uint64_t find_loaded(pid_t pid)
 static int load_agent(struct gputrace_target *target, struct gt_courier *courier, uint64_t *ret_entry)
 {
 	char path[64];
-	int fd, ignored, r, closed;
+	int fd, r;
 
 	if (is_visible(target->pid, target->agent))
 		return load(courier, target->agent, ret_entry);
@@ -212,9 +226,7 @@ static int load_agent(struct gputrace_target *target, struct gt_courier *courier
 	if (r)
 		return r;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r = load(courier, path, ret_entry);
-	closed = r ? 0 : call_int(courier, "close", (uint64_t)fd, 0, 0, 0, &ignored);
-	return r ? r : closed;
+	return close_there(courier, fd, load(courier, path, ret_entry));
 }
 
 /* ---- the socket ---- */
@@ -234,9 +246,8 @@ static int connect_agent(struct gputrace_target *target, struct gt_courier *cour
 	r = ours < 0 ? gt_error(-errno, "a descriptor of process %d cannot be fetched: %s", (int)target->pid, strerror(errno)) :
 	    gt_process_add(target, ours, false);
 	*ret_theirs = pair[1];
-	if (call_int(courier, "close", (uint64_t)pair[0], 0, 0, 0, &ignored) && !r)
-		r = -ESRCH;
-	return r;
+	r = close_there(courier, pair[0], r);
+	return r ? close_there(courier, pair[1], r) : 0;
 }
 
 static void serve_briefly(struct gputrace_target *target)

@@ -21,7 +21,7 @@ struct gt_mapped {
  */
 int gt_mapped_find(pid_t pid, const char *soname, struct gt_mapped *ret_mapped);
 
-/* Is this address in a writable mapping of a library whose name begins so? */
+/* Is this address in a mapping of a library whose name begins so, or in the memory right behind it? */
 bool gt_mapped_owns(pid_t pid, const char *name, uint64_t address);
 
 /* Where a piece of a library's file is that is mapped as code; 0: it is not. */

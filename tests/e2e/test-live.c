@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attaching to a program that runs already, on the software device. */
 #include <check.h>
+#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -416,6 +417,51 @@ START_TEST(a_program_in_another_mount_namespace)
 }
 END_TEST
 
+static unsigned count_descriptors(void)
+{
+	char folder[64];
+	unsigned count = 0;
+	DIR *dir;
+
+	snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)program.pid);
+	dir = opendir(folder);
+	ck_assert_ptr_nonnull(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* It was copied into memory there, which does not stay behind. */
+START_TEST(an_agent_that_cannot_be_loaded)
+{
+	char path[4096];
+	struct gputrace_live_opts opts = { .size = sizeof(opts), .agent = path };
+	unsigned before;
+	FILE *file;
+
+	if (geteuid()) {
+		fprintf(stderr, "mount namespaces need root: not tested\n");
+		return;
+	}
+	snprintf(path, sizeof(path), "%s.broken", getenv("GPUTRACE_AGENT"));
+	file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	fputs("no ELF file", file);
+	fclose(file);
+	start_program(TARGET_PATH, "live", "2", NULL, true);
+	expect("ready");
+	before = count_descriptors();
+	ck_assert_int_eq(gputrace_target_attach(NULL, program.pid, &opts, &target), 0);
+	ck_assert_int_eq(gputrace_target_resume(target), -ENOEXEC);
+	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "cannot load the agent"));
+	ck_assert_uint_eq(count_descriptors(), before);
+	gputrace_target_unref(target);
+	unlink(path);
+	finish();
+}
+END_TEST
+
 /* It would have us write to files that it may only read, or believe in what is not there. */
 START_TEST(a_program_that_lies_about_descriptors)
 {
@@ -483,6 +529,7 @@ int main(void)
 	tcase_add_test(tcase, what_cannot_be_attached_is_refused);
 	tcase_add_loop_test(tcase, a_program_with_a_seccomp_filter, 0, 2);
 	tcase_add_test(tcase, a_program_in_another_mount_namespace);
+	tcase_add_test(tcase, an_agent_that_cannot_be_loaded);
 	tcase_add_loop_test(tcase, a_program_that_lies_about_descriptors, 0, 2);
 	tcase_add_test(tcase, a_stopped_program_with_a_strange_name);
 	suite_add_tcase(suite, tcase);
