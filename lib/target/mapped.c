@@ -6,14 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "lib/uprobe/symbols.h"
 
 struct line {
 	uint64_t start, end, offset;
-	unsigned major, minor;
 	unsigned long inode;
 	char rights[5];
 	char path[4096];	/* in the process's own view, " (deleted)" included */
@@ -34,8 +31,8 @@ static int for_each_line(pid_t pid, int (*fn)(void *data, const struct line *lin
 		return -errno;
 	while (!r && getline(&text, &size, file) > 0) {
 		line.path[0] = 0;
-		if (sscanf(text, "%lx-%lx %4s %lx %x:%x %lu %4095[^\n]", &line.start, &line.end, line.rights,
-			   &line.offset, &line.major, &line.minor, &line.inode, line.path) >= 7)
+		if (sscanf(text, "%lx-%lx %4s %lx %*x:%*x %lu %4095[^\n]", &line.start, &line.end, line.rights,
+			   &line.offset, &line.inode, line.path) >= 5)
 			r = fn(data, &line);
 	}
 	free(text);
@@ -69,18 +66,17 @@ struct search {
 static bool find_path(const struct search *search, const struct line *line)
 {
 	struct gt_mapped *found = search->found;
-	struct stat stat_;
+	struct stat status;
 
 	snprintf(found->path, sizeof(found->path), "/proc/%d/map_files/%lx-%lx", (int)search->pid,
 		 line->start, line->end);
-	if (!stat(found->path, &stat_))
-		goto known;
-	snprintf(found->path, sizeof(found->path), "/proc/%d/root%.4000s", (int)search->pid, line->path);
-	if (stat(found->path, &stat_) || stat_.st_ino != line->inode)
-		return false;
-known:
-	found->device = stat_.st_dev;
-	found->inode = stat_.st_ino;
+	if (stat(found->path, &status)) {
+		snprintf(found->path, sizeof(found->path), "/proc/%d/root%.4000s", (int)search->pid, line->path);
+		if (stat(found->path, &status) || status.st_ino != line->inode)
+			return false;
+	}
+	found->device = status.st_dev;
+	found->inode = status.st_ino;
 	return true;
 }
 
@@ -88,11 +84,7 @@ static int match_library(void *data, const struct line *line)
 {
 	const struct search *search = data;
 
-	if (!line->inode || !is_named(line->path, search->name) || !find_path(search, line))
-		return 0;
-	search->found->start = line->start;
-	search->found->end = line->end;
-	return 1;
+	return line->inode && is_named(line->path, search->name) && find_path(search, line);
 }
 
 int gt_mapped_find(pid_t pid, const char *soname, struct gt_mapped *ret_mapped)

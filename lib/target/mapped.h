@@ -7,9 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The first mapping of a file. */
+/* A file that is mapped. */
 struct gt_mapped {
-	uint64_t start, end;
 	dev_t device;
 	ino_t inode;
 	char path[4096];	/* as we can open it */
