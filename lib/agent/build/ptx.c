@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "lib/agent/agent.h"
-#include "lib/agent/build/parts.h"
 #include "lib/agent/build/compile.h"
+#include "lib/agent/build/parts.h"
+#include "lib/agent/graft/registers.h"
 #include "lib/agent/instrument/instrument.h"
-#include "lib/agent/build/registers.h"
 
 /* What the program calls a kernel plus this is what the copy with probes is called. */
 #define COPY_SUFFIX "__gputrace"

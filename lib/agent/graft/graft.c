@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "lib/agent/graft/edit.h"
+#include "lib/agent/graft/registers.h"
 #include "lib/agent/graft/why.h"
-#include "lib/agent/build/registers.h"
 
 #define HIDDEN_BYTES ((uint32_t)sizeof(struct gt_launch_param))
 /* Bytes of parameters that a kernel may have, and since CUDA 12.1. */

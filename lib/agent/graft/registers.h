@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How large a block can be with so many registers for each thread. */
-#ifndef GT_AGENT_REGISTERS_H
-#define GT_AGENT_REGISTERS_H
+#ifndef GT_AGENT_GRAFT_REGISTERS_H
+#define GT_AGENT_GRAFT_REGISTERS_H
 
 #define GT_REGISTERS_MAX 255u	/* of a thread */
 
