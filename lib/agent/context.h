@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory that probes use in each CUDA context. */
+/*
+ * The memory that probes use in each CUDA context.  Any thread may call these at any
+ * time.  A context's struct is never freed, but its area serves another one when this
+ * one has ended and the controller has taken in what it left.
+ */
 #ifndef GT_AGENT_CONTEXT_H
 #define GT_AGENT_CONTEXT_H
 

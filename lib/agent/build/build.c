@@ -75,6 +75,18 @@ void gt_module_sort(struct gt_module *module)
 	qsort(module->kernels, module->kernel_count, sizeof(*module->kernels), compare_kernels);
 }
 
+static int compare_name(const void *key, const void *element)
+{
+	return strcmp(key, ((const struct gt_kernel *)element)->name);
+}
+
+struct gt_kernel *gt_module_find_kernel(const struct gt_module *module, const char *name)
+{
+	if (!module->kernel_count)
+		return NULL;
+	return bsearch(name, module->kernels, module->kernel_count, sizeof(*module->kernels), compare_name);
+}
+
 uint32_t gt_next_kernel_id(void)
 {
 	return next_kernel;

@@ -40,6 +40,9 @@ uint64_t gt_hash_bytes(const void *bytes, size_t size);
 struct gt_module *gt_build(struct gt_source *source);
 void gt_build_free(struct gt_module *module);
 
+/* The module's own kernel of this name; NULL: it has none. */
+struct gt_kernel *gt_module_find_kernel(const struct gt_module *module, const char *name);
+
 /* Say again what gt_build() said of a kernel. */
 void gt_kernel_tell(const struct gt_kernel *kernel);
 

@@ -298,8 +298,11 @@ static struct gt_module *finish(struct ptx_build *build, struct gt_source *sourc
 		build->compiled.code = NULL;
 	}
 	for (unsigned k = 0; k < build->count; k++) {
-		if (!add_kernel(build, k, module))
-			break;
+		/* Of a kernel that is not known nobody would know that it takes the hidden parameter. */
+		if (!add_kernel(build, k, module)) {
+			gt_build_free(module);
+			return NULL;
+		}
 	}
 	gt_module_sort(module);
 	return module;

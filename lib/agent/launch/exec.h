@@ -14,6 +14,8 @@
  * may run at once.  An executable never runs beside itself, so it has slots of its own,
  * one for each chain of nodes (see chains.h), from its making to the end of its last
  * launch.  They are put into the pattern's nodes right before the driver copies them.
+ * Any thread may call these at any time; an executable belongs to this file from
+ * gt_exec_made() on.
  */
 
 /* Is there a timeline to take slots for? */

@@ -170,6 +170,10 @@ static void forget(struct loaded *loaded)
 	free(loaded);
 }
 
+/* Those of images that were loaded unseen. */
+static struct loaded unseen;
+
+/* Which of the unseen ones went is not known, and their handles may come back for others: they are met again. */
 void gt_module_unloaded(void *handle)
 {
 	struct loaded *loaded;
@@ -178,6 +182,8 @@ void gt_module_unloaded(void *handle)
 	loaded = gt_table_get(&loaded_by_handle, handle);
 	if (loaded)
 		forget(loaded);
+	else
+		forget_functions(&unseen);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -191,12 +197,8 @@ void gt_modules_context_gone(CUcontext context)
 		if (!loaded->library && loaded->context == context)
 			forget(loaded);
 	}
+	forget_functions(&unseen);
 	pthread_mutex_unlock(&lock);
-}
-
-static int compare_name(const void *key, const void *element)
-{
-	return strcmp(key, ((const struct gt_kernel *)element)->name);
 }
 
 static bool remember_function(struct loaded *loaded, void *function)
@@ -246,7 +248,7 @@ static void *get_function(void *handle, const char *name, enum gt_handle kind)
 
 static struct gt_kernel *find_kernel(const struct gt_module *module, const char *name)
 {
-	struct gt_kernel *kernel = bsearch(name, module->kernels, module->kernel_count, sizeof(*kernel), compare_name);
+	struct gt_kernel *kernel = gt_module_find_kernel(module, name);
 
 	for (unsigned i = 0; i < module->part_count && !kernel; i++)
 		kernel = find_kernel(module->parts[i], name);
@@ -427,9 +429,6 @@ bool gt_module_has_copy(void *handle, const char *name)
 	pthread_mutex_unlock(&lock);
 	return found;
 }
-
-/* Those of an image that was loaded unseen. */
-static struct loaded unseen;
 
 struct gt_kernel *gt_function_discover(void *function)
 {

@@ -2,7 +2,8 @@
 /*
  * What the agent knows of the images that the program loads, and of the kernels
  * in them.  Built once for each image and kept by content, so a module that is
- * loaded again costs no compilation and keeps its kernel ids.
+ * loaded again costs no compilation and keeps its kernel ids.  All functions may be
+ * called by any thread at any time; those that take no lock say so.
  */
 #ifndef GT_AGENT_MODULE_H
 #define GT_AGENT_MODULE_H
@@ -78,12 +79,13 @@ enum gt_handle { GT_HANDLE_MODULE, GT_HANDLE_LIBRARY };
 void gt_function_named(void *function, void *module, const char *name, enum gt_handle kind);
 void gt_function_alias(void *function, void *known);
 /*
+ * Without a lock, unless the handle is new.
  * NULL: not a function we know, hence one without the hidden parameter.  The handle
  * of a copy finds its kernel, too.  Handles need not have come by the driver's
  * exported functions: the driver is asked about those that are new.
  */
 struct gt_kernel *gt_function_find(const void *function);
-/* The handle of the copy with probes for one of the program's, and back; NULL: there is none. */
+/* The handle of the copy with probes for one of the program's, and back; NULL: there is none.  Without a lock. */
 void *gt_function_copy(const void *function);
 void *gt_function_original(const void *copy);
 /* How many copies the module with this handle has; is one of them called so? */

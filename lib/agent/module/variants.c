@@ -43,11 +43,6 @@ static void join_images(struct gt_module *library, const struct gt_source *sourc
 		gt_build_refused(library->parts[i], CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-static int compare_name(const void *key, const void *element)
-{
-	return strcmp(key, ((const struct gt_kernel *)element)->name);
-}
-
 static bool is_tied(const struct gt_kernel *a, const struct gt_kernel *b)
 {
 	for (const struct gt_kernel *k = a->variant; k && k != a; k = k->variant) {
@@ -71,8 +66,7 @@ static void tie_kernels(struct gt_module *first, struct gt_module *other)
 {
 	for (unsigned i = 0; i < other->kernel_count; i++) {
 		struct gt_kernel *kernel = &other->kernels[i];
-		struct gt_kernel *same = bsearch(kernel->name, first->kernels, first->kernel_count, sizeof(*same),
-						 compare_name);
+		struct gt_kernel *same = gt_module_find_kernel(first, kernel->name);
 
 		if (same)
 			tie(same, kernel);
