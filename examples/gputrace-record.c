@@ -29,6 +29,9 @@ static const char usage[] =
 
 #define STACK_FRAMES 127	/* the most that the library takes */
 
+/* Kernels without times that are named one by one. */
+#define NAMED_MAX 10u
+
 struct record {
 	struct tool tool;
 	struct gputrace_writer *writer;
@@ -115,6 +118,24 @@ static void summarise(const struct record *record)
 			record->tool.name, record->unended);
 	if (record->output && !record->write_failed)
 		fprintf(stderr, "%s: wrote %s\n", record->tool.name, record->output);
+}
+
+/* Launched, but not on the timeline: which kernels, and why. */
+static void report_untimed(const struct record *record)
+{
+	const struct gputrace_kernel *kernel = NULL;
+	unsigned count = 0;
+
+	while ((kernel = gputrace_target_next_kernel(record->tool.target, kernel))) {
+		if (gputrace_kernel_get_route(kernel) != GPUTRACE_ROUTE_NONE || !gputrace_kernel_get_launches(kernel))
+			continue;
+		if (++count <= NAMED_MAX)
+			tool_warn(&record->tool, "no times of kernel %s: %s",
+				  tool_printable(gputrace_kernel_get_display_name(kernel)),
+				  tool_printable(gputrace_kernel_get_reason(kernel)));
+	}
+	if (count > NAMED_MAX)
+		tool_warn(&record->tool, "nor of %u more; gputrace-kernels lists them", count - NAMED_MAX);
 }
 
 static void set_api(struct record *record, const char *way)
@@ -234,8 +255,10 @@ int main(int argc, char **argv)
 	tool_follow(&record.tool, handle, &record);
 
 	close_output(&record);
-	if (!record.tool.quiet)
+	if (!record.tool.quiet) {
 		summarise(&record);
+		report_untimed(&record);
+	}
 	for (unsigned i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		gputrace_link_unref(links[i]);
 	gputrace_symbolizer_unref(record.symbolizer);

@@ -70,6 +70,9 @@ static void print_details(const struct gputrace_event *event)
 	size_t size;
 
 	switch (gputrace_event_get_type(event)) {
+	case GPUTRACE_EVENT_CONTEXT:
+		printf(" (clock: %s)", tool_printable(gputrace_event_get_text(event)));
+		break;
 	case GPUTRACE_EVENT_API:
 		print_call_args(event);
 		print_ids(event);
@@ -126,12 +129,19 @@ static void print_stack(const struct print *print, const struct gputrace_event *
 	const struct gputrace_frame *frame;
 	unsigned count;
 	const uint64_t *stack = gputrace_event_get_stack(event, &count);
+	int known = 0;
 
 	for (unsigned i = 0; print->symbolizer && i < count; i++) {
 		/* Within the call instruction; the address itself is behind it. */
 		if (gputrace_symbolizer_resolve(print->symbolizer, gputrace_event_get_pid(event),
 						gputrace_event_get_time(event), stack[i] - 1, &frame))
 			continue;
+		/* A function without a frame pointer had its register for something else: all from here on is chance. */
+		if (known && !gputrace_frame_get_module(frame)) {
+			printf("%54s[unknown] (a function without a frame pointer is in the way)\n", "");
+			return;
+		}
+		known = gputrace_frame_get_module(frame) != NULL;
 		for (; frame; frame = gputrace_frame_get_caller(frame))
 			print_frame(frame);
 	}

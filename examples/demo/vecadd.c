@@ -179,8 +179,10 @@ static void parse(int argc, char **argv, unsigned *launches, unsigned *n)
 			*launches = (unsigned)strtoul(optarg, NULL, 0);
 		else if (option == 'n')
 			*n = (unsigned)strtoul(optarg, NULL, 0);
-		else
+		else {
+			fprintf(stderr, "usage: vecadd [-l LAUNCHES] [-n LENGTH]\n");
 			exit(EXIT_FAILURE);
+		}
 	}
 	if (*n < 1 || *n > 1u << 28) {
 		fprintf(stderr, "vecadd: the length must be 1 to 2^28\n");

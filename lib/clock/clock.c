@@ -67,7 +67,7 @@ static void open_timer(struct gputrace_clock *clock, const struct gt_rm_sys *sys
 	uint32_t tick;
 
 	if (opts->select >= GPUTRACE_CLOCK_NO_DEVICE) {
-		snprintf(clock->text, sizeof(clock->text), "no GPU is read: only samples from elsewhere, as asked");
+		snprintf(clock->text, sizeof(clock->text), "samples from elsewhere alone; no GPU's timer is read");
 		return;
 	}
 	memcpy(select.uuid, opts->uuid, sizeof(select.uuid));

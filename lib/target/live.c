@@ -113,7 +113,7 @@ static int look_at(struct gputrace_target *target)
 	if (r == -ENOENT)
 		return gt_error(-ENODEV, "process %d has not loaded a CUDA driver (libcuda.so.1), or not yet", (int)target->pid);
 	if (r == -EACCES || r == -EPERM)
-		return gt_error(-EPERM, "process %d may not be looked at: it is another user's; run as root", (int)target->pid);
+		return gt_error(-EPERM, "process %d may not be looked at: it is another user's (run as root) or protected (a container's boundary, prctl)", (int)target->pid);
 	return r ? gt_error(r, "process %d cannot be looked at: %s", (int)target->pid, strerror(-r)) : 0;
 }
 

@@ -55,6 +55,7 @@ for form in ./ python; do
 	tool_name="${run}gputrace-record"
 	follow ${run}gputrace-record --no-api -o "$dir/trace.json"
 	has '[1-9][0-9]* launches'
+	has 'no times of kernel bump: loaded before attach'
 	# The twin in Python may be too slow for this program, and says so.
 	[ "$form" = python ] || has ' 0 lost'
 	"$PYTHON3" -c 'import json, sys; json.load(open(sys.argv[1]))' "$dir/trace.json" || failed=1
