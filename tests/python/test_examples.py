@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example tools say what their twins in C say, but for numbers of processes and times."""
+"""The example tools say what their twins in C say, but for numbers of processes and times; gputrace-script has none."""
 import json
 import os
 import re
@@ -73,6 +73,19 @@ class Twins(unittest.TestCase):
         self.assertRegex(c.stdout, r"(?m)^ {54}(main|add|run_vecadd) at \S*target\.c:\d+")
 
     @unittest.skipIf(os.geteuid(), "uprobes need root")
+    def test_where_stacks_end(self):
+        # The demo program has frame pointers; what called its main() need not.
+        for said in both("record", "--device=sim", "--stacks", "--", "examples/demo/vecadd", "-l", "1"):
+            lines = said.stdout.splitlines()
+            launch = next(i for i, line in enumerate(lines) if " api " in line and "cuLaunchKernel" in line)
+            self.assertRegex(lines[launch + 1], r"^ {54}start at \S*vecadd\.c:\d+( \(inlined\))?$")
+            self.assertRegex(lines[launch + 2], r"^ {54}main at \S*vecadd\.c:\d+$")
+        # The other one may be without; what is behind such a function is not shown.
+        for said in both("record", "--device=sim", "--stacks", "--", TARGET, "vecadd", "2"):
+            self.assertNotIn("the process has no code there", said.stdout)
+            self.assertNotRegex(said.stdout, r"(?m)^ {54}\[unknown\].*\n {54}\S")
+
+    @unittest.skipIf(os.geteuid(), "uprobes need root")
     def test_folded_stacks(self):
         with tempfile.NamedTemporaryFile(suffix=".folded") as file:
             for said in both("record", "--device=sim", "-o", file.name, TARGET, "vecadd", "20"):
@@ -113,6 +126,34 @@ class Twins(unittest.TestCase):
         self.assertEqual(both("run", "/nonexistent.bpf.o", "true")[1].returncode, 125)
         for said in both("record", "--no-api", "--device=sim", "-o", "/dev/full", TARGET, "exits"):
             self.assertEqual(said.returncode, 125)
+
+
+class Script(unittest.TestCase):
+    TEXT = """import sys
+from cuda import Cuda
+cuda = Cuda()
+for _ in range(int(sys.argv[1])):
+    cuda.launch("add_one")
+sys.exit(3)
+"""
+
+    def test_script(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script, trace = os.path.join(folder, "script.py"), os.path.join(folder, "trace.json")
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(self.TEXT)
+            paths = f"{os.environ['GPUTRACE_SIM_DIR']}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+            done = subprocess.run([sys.executable, str(TWINS / "gputrace-script"), "-o", trace, script, "5"],
+                                  env={**os.environ, "LD_LIBRARY_PATH": paths}, capture_output=True, text=True, timeout=100)
+            # The status is the script's, and the trace is there nevertheless.
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertEqual(done.stdout, "")
+            self.assertRegex(done.stderr, r"(?m)^add_one .* 5$")
+            self.assertIn("5 launches, 5 runs", done.stderr)
+            with open(trace, encoding="utf-8") as file:
+                events = json.load(file)["traceEvents"]
+            self.assertEqual(sum(event.get("cat") == "kernel" for event in events), 5)
+            self.assertEqual([event["name"] for event in events if event.get("cat") == "user_annotation"], ["script.py"])
 
 
 if __name__ == "__main__":
