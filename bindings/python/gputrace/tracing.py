@@ -106,7 +106,6 @@ class Trace:
 
     def __init__(self, *, api: bool = False, agent: Optional[Path] = None, ring_bytes: int = 0,
                  ctx: Optional[Context] = None) -> None:
-        self._options = {"api": api, "agent": agent, "ring_bytes": ring_bytes, "ctx": ctx}
         self._api = api
         self._agent = agent
         self._ring_bytes = ring_bytes
@@ -201,7 +200,7 @@ class Trace:
         """As a decorator: each call is a trace of its own, the latest of which is the function's attribute ``trace``."""
         @functools.wraps(function)
         def traced(*args: Any, **kwargs: Any) -> Any:
-            with Trace(**self._options) as made:  # type: ignore[arg-type]
+            with Trace(api=self._api, agent=self._agent, ring_bytes=self._ring_bytes, ctx=self._ctx) as made:
                 traced.trace = made  # type: ignore[attr-defined]
                 return function(*args, **kwargs)
         return traced  # type: ignore[return-value]
