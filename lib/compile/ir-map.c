@@ -160,15 +160,23 @@ static LLVMValueRef table_update(struct gt_ir *ir, const struct gputrace_map *ma
 
 /* ---- both ---- */
 
+static int element_map(struct gt_ir *ir, const struct gputrace_map **ret_map)
+{
+	int index, r = gt_ir_map_argument(ir, 1, ELEMENT_MAPS, &index);
+
+	if (r < 0)
+		return r;
+	*ret_map = ir->object->maps[index];
+	return 0;
+}
+
 int gt_ir_map_lookup(struct gt_ir *ir)
 {
 	const struct gputrace_map *map;
-	int index, r;
+	int r = element_map(ir, &map);
 
-	r = gt_ir_map_argument(ir, 1, ELEMENT_MAPS, &index);
 	if (r < 0)
 		return r;
-	map = ir->object->maps[index];
 	if (map->layout.kind == GT_KIND_ARRAY)
 		gt_ir_set(ir, 0, array_lookup(ir, map));
 	else
@@ -179,12 +187,10 @@ int gt_ir_map_lookup(struct gt_ir *ir)
 int gt_ir_map_update(struct gt_ir *ir)
 {
 	const struct gputrace_map *map;
-	int index, r;
+	int r = element_map(ir, &map);
 
-	r = gt_ir_map_argument(ir, 1, ELEMENT_MAPS, &index);
 	if (r < 0)
 		return r;
-	map = ir->object->maps[index];
 	if (map->desc.read_only)
 		return gt_ir_unsupported(ir, "map %s cannot be written", map->name);
 	if (map->layout.kind == GT_KIND_ARRAY)
@@ -197,12 +203,10 @@ int gt_ir_map_update(struct gt_ir *ir)
 int gt_ir_map_delete(struct gt_ir *ir)
 {
 	const struct gputrace_map *map;
-	int index, r;
+	int r = element_map(ir, &map);
 
-	r = gt_ir_map_argument(ir, 1, ELEMENT_MAPS, &index);
 	if (r < 0)
 		return r;
-	map = ir->object->maps[index];
 	if (map->layout.kind == GT_KIND_ARRAY)
 		gt_ir_set(ir, 0, error(ir, EINVAL));	/* elements of arrays cannot go */
 	else
