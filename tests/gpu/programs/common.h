@@ -12,6 +12,8 @@
 #include <cstring>
 #include <vector>
 
+#include "program.h"
+
 #define CHECK(call) check((call), #call)
 static inline void check(cudaError_t error, const char *call)
 {
@@ -44,14 +46,6 @@ static inline void tally(dim3 grid, dim3 block, unsigned long long times = 1)
 	tally((grid), (block)); \
 } while (0)
 
-/* FNV-1a over 32-bit words. */
-static inline uint64_t checksum(const uint32_t *words, size_t count, uint64_t sum = 14695981039346656037ull)
-{
-	for (size_t i = 0; i < count; i++)
-		sum = (sum ^ words[i]) * 1099511628211ull;
-	return sum;
-}
-
 static inline uint64_t checksum_device(const uint32_t *words, size_t count)
 {
 	std::vector<uint32_t> host(count);
@@ -70,24 +64,6 @@ static inline void report(uint64_t sum)
 {
 	printf("launches %llu\nthreads %llu\nwarps %llu\n", launches, threads, warps);
 	report_checksum(sum);
-}
-
-/* The program checks its own results. */
-static inline void require(bool right, const char *what)
-{
-	if (right)
-		return;
-	fprintf(stderr, "wrong result: %s\n", what);
-	exit(1);
-}
-
-/* The number after an option, or what to take without it. */
-static inline unsigned long option(int argc, char **argv, const char *name, unsigned long otherwise)
-{
-	for (int i = 1; i + 1 < argc; i++)
-		if (!strcmp(argv[i], name))
-			return strtoul(argv[i + 1], NULL, 0);
-	return otherwise;
 }
 
 static inline bool has(int argc, char **argv, const char *name)

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "program.h"
+
 /* What a program needs beside what is listed here. */
 #ifndef MORE_FUNCTIONS
 #define MORE_FUNCTIONS(X)
@@ -113,38 +115,11 @@ static inline void driver_close(void)
 	CHECK(cuDevicePrimaryCtxRelease_v2(device));
 }
 
-/* FNV-1a over 32-bit words. */
-static inline uint64_t checksum(const uint32_t *words, size_t count)
-{
-	uint64_t sum = 14695981039346656037ull;
-
-	for (size_t i = 0; i < count; i++)
-		sum = (sum ^ words[i]) * 1099511628211ull;
-	return sum;
-}
-
 /* What was launched, all in blocks of whole warps, and a checksum of what it computed. */
 static inline void report(unsigned long launches, unsigned long threads, uint64_t sum)
 {
 	printf("launches %lu\nthreads %lu\nwarps %lu\nchecksum %016llx\n", launches, threads, threads / 32,
 	       (unsigned long long)sum);
-}
-
-static inline void require(int right, const char *what)
-{
-	if (right)
-		return;
-	fprintf(stderr, "wrong result: %s\n", what);
-	exit(1);
-}
-
-/* The number after an option, or what to take without it. */
-static inline unsigned long option(int argc, char **argv, const char *name, unsigned long otherwise)
-{
-	for (int i = 1; i + 1 < argc; i++)
-		if (!strcmp(argv[i], name))
-			return strtoul(argv[i + 1], NULL, 0);
-	return otherwise;
 }
 
 #endif
