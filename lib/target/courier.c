@@ -157,7 +157,7 @@ static int is_supported(pid_t pid)
 /* Where the executable segment of the file ends, as an offset in it; 0: not known. */
 static uint64_t code_end(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	uint64_t end = 0;
 	GElf_Phdr p;
 	size_t count;

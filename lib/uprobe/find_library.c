@@ -37,7 +37,8 @@ static int is_library(const char *path)
 {
 	Elf64_Ehdr header;
 	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Without waiting, should it be a pipe. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return 0;

@@ -77,7 +77,8 @@ int gt_file_functions(const char *path, bool all,
 	bool readable;
 	int fd, r;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Without waiting, should it be a pipe. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
 		r = -errno;
 		return gt_error(r, "%s: %s", path, strerror(-r));

@@ -35,6 +35,8 @@ static void setup(void)
 	f = fopen(path, "w");
 	fputs("no library", f);
 	fclose(f);
+	make_directory("pipe", path);
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
 	make_directory("real", path);
 	ck_assert_int_eq(symlink(FAKECUDA, path), 0);
 	make_directory("empty", path);
@@ -52,7 +54,7 @@ START_TEST(test_library_path)
 {
 	char want[128], *path = NULL;
 
-	sprintf(list, "/nonexistent:%s/empty:%s/text:%s/real", root, root, root);
+	sprintf(list, "/nonexistent:%s/empty:%s/text:%s/pipe:%s/real", root, root, root, root);
 	sprintf(want, "%s/real/libcuda.so.1", root);
 	ck_assert_int_eq(gt_find_library_in(GT_LIBCUDA, list, &path), 0);
 	ck_assert_str_eq(path, want);
