@@ -115,8 +115,10 @@ struct gputrace_functions_opts {
  * slash: of a library that the running target has loaded, else of one that the
  * loader finds with this process's LD_LIBRARY_PATH.  Processes of the target that
  * load it later are watched too.  At most 16,384 functions; each call costs about
- * two microseconds.
- * -ENOENT: no such library, or nothing in it matches; -ENOEXEC: it has no symbols;
+ * two microseconds.  Functions that begin with an instruction that the kernel cannot
+ * replace by a breakpoint are left out, and a warning is logged.
+ * -ENOENT: no such library, or nothing in it matches; -ENOEXEC: it has no symbols,
+ * or nothing but such functions;
  * -E2BIG: more functions than that; else as gputrace_attach_api().
  */
 GPUTRACE_API int gputrace_attach_functions(struct gputrace_target *target, const char *library,

@@ -218,7 +218,16 @@ static int attach(struct gt_api_trace *trace, const char *library, bool multi)
 	if (r == 0)
 		r = attach_sites(enter, library, false, trace->sites.list, trace->watched,
 				 &trace->enter);
-	return r;
+	if (r)
+		return r;
+	/* The same ones at entry and at return. */
+	trace->watched -= trace->enter.refused;
+	if (!trace->watched)
+		return -ENOEXEC;
+	if (trace->enter.refused)
+		trace->note = "some of the functions begin with an instruction that the kernel cannot replace by a "
+			      "breakpoint: calls of them are not seen";
+	return 0;
 }
 
 void gt_api_trace_detach(struct gt_api_trace *trace)
@@ -277,6 +286,9 @@ static int start_somehow(struct gt_api_trace *trace, const struct gt_api_trace_o
 	gt_bpf_log_end();
 	if (r == -ESRCH)
 		return gt_error(r, "there is no process %d", (int)opts->pid);
+	if (r == -ENOEXEC)
+		return gt_error(r, "%s: what is to be watched begins with an instruction that the kernel cannot replace by a breakpoint",
+				opts->library);
 	return r < 0 ? failed(r, &log) : 0;
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define BPF_F_UPROBE_MULTI_RETURN_ 1u
+#define ENOTSUPP 524	/* the kernel's own: it knows no way around the instruction that would be replaced */
 #define DESCRIPTORS_SPARED 64	/* left to the program that uses this library */
 
 /* The part of union bpf_attr that BPF_LINK_CREATE reads for a multi-uprobe link. */
@@ -34,20 +35,57 @@ static int link_create(const void *attr, size_t size)
 	return fd < 0 ? -errno : fd;
 }
 
-static int create_multi(int prog_fd, const char *path, bool at_return,
-			const uint64_t *offsets, const uint64_t *cookies, unsigned count)
+/* What a multi-uprobe link is made of, for all functions that are wanted. */
+struct multi {
+	int prog_fd;
+	const char *path;
+	bool at_return;
+	uint64_t *offsets, *cookies;
+};
+
+static int create_multi(const struct multi *multi, unsigned first, unsigned count)
 {
 	struct multi_attr attr = {
-		.prog_fd = prog_fd,
+		.prog_fd = multi->prog_fd,
 		.attach_type = GT_BPF_TRACE_UPROBE_MULTI,
-		.path = (uintptr_t)path,
-		.offsets = (uintptr_t)offsets,
-		.cookies = (uintptr_t)cookies,
+		.path = (uintptr_t)multi->path,
+		.offsets = (uintptr_t)(multi->offsets + first),
+		.cookies = (uintptr_t)(multi->cookies + first),
 		.count = count,
-		.multi_flags = at_return ? BPF_F_UPROBE_MULTI_RETURN_ : 0,
+		.multi_flags = multi->at_return ? BPF_F_UPROBE_MULTI_RETURN_ : 0,
 	};
 
 	return link_create(&attr, sizeof(attr));
+}
+
+static int keep(struct gt_uprobe_links *links, int fd)
+{
+	int *fds = reallocarray(links->fds, links->count + 1, sizeof(*fds));
+
+	if (!fds) {
+		close(fd);
+		return -ENOMEM;
+	}
+	links->fds = fds;
+	fds[links->count++] = fd;
+	return 0;
+}
+
+/* One link, or where the kernel refuses one of its functions, one for each half. */
+static int attach_range(const struct multi *multi, unsigned first, unsigned count, struct gt_uprobe_links *links)
+{
+	int r = create_multi(multi, first, count);
+
+	if (r >= 0)
+		return keep(links, r);
+	if (r != -ENOTSUPP)
+		return r;
+	if (count == 1) {
+		links->refused++;
+		return 0;
+	}
+	r = attach_range(multi, first, count / 2, links);
+	return r ? r : attach_range(multi, first + count / 2, count - count / 2, links);
 }
 
 int gt_uprobe_attach_multi(int prog_fd, const char *path, bool at_return,
@@ -55,25 +93,23 @@ int gt_uprobe_attach_multi(int prog_fd, const char *path, bool at_return,
 			   struct gt_uprobe_links *ret_links)
 {
 	uint64_t *offsets = calloc(2 * (size_t)count, sizeof(*offsets));
-	uint64_t *cookies = offsets + count;
-	int *fds = malloc(sizeof(*fds));
-	int fd = -ENOMEM;
+	struct multi multi = { prog_fd, path, at_return, offsets, offsets + count };
+	struct gt_uprobe_links links = { 0 };
+	int r;
 
-	if (offsets && fds) {
-		for (unsigned i = 0; i < count; i++) {
-			offsets[i] = sites[i].offset;
-			cookies[i] = sites[i].cookie;
-		}
-		fd = create_multi(prog_fd, path, at_return, offsets, cookies, count);
+	if (!offsets)
+		return -ENOMEM;
+	for (unsigned i = 0; i < count; i++) {
+		multi.offsets[i] = sites[i].offset;
+		multi.cookies[i] = sites[i].cookie;
 	}
+	r = attach_range(&multi, 0, count, &links);
 	free(offsets);
-	if (fd < 0) {
-		free(fds);
-		return fd;
+	if (r) {
+		gt_uprobe_detach(&links);
+		return r;
 	}
-	fds[0] = fd;
-	ret_links->fds = fds;
-	ret_links->count = 1;
+	*ret_links = links;
 	return 0;
 }
 
@@ -153,6 +189,8 @@ int gt_uprobe_attach_each(int prog_fd, const char *path, bool at_return,
 
 		if (fd >= 0)
 			links.fds[links.count++] = fd;
+		else if (fd == -ENOTSUPP)
+			links.refused++;
 		else
 			r = fd;
 	}
@@ -169,6 +207,5 @@ void gt_uprobe_detach(struct gt_uprobe_links *links)
 	for (unsigned i = 0; i < links->count; i++)
 		close(links->fds[i]);
 	free(links->fds);
-	links->fds = NULL;
-	links->count = 0;
+	*links = (struct gt_uprobe_links){ 0 };
 }

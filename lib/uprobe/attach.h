@@ -16,13 +16,14 @@ struct gt_uprobe_site {
 struct gt_uprobe_links {
 	int *fds;
 	unsigned count;
+	unsigned refused;	/* functions that begin with an instruction that the kernel cannot replace */
 };
 
 /* The bpf_attach_type a program must be loaded for before gt_uprobe_attach_multi(). */
 #define GT_BPF_TRACE_UPROBE_MULTI 48
 
 /*
- * All places by one link (Linux 6.6).  -EINVAL, -EOPNOTSUPP: the kernel cannot;
+ * All places by one link, or some where the kernel refuses a place (Linux 6.6).  -EINVAL, -EOPNOTSUPP: the kernel cannot;
  * other errors of bpf(2).  Without gt_error() text.
  */
 int gt_uprobe_attach_multi(int prog_fd, const char *path, bool at_return,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -73,7 +74,7 @@ static struct gt_api_trace *open_pattern(pid_t pid, const char *library, const c
 START_TEST(test_own_program)
 {
 	struct child child = child_start(call_own);
-	struct gt_api_trace *trace = open_pattern(child.pid, "/proc/self/exe", "ncclLike*");
+	struct gt_api_trace *trace = open_pattern(child.pid, "/proc/self/exe", "ncclLike???");
 	struct calls calls = { 0 };
 	static const uint64_t sum_args[] = { 1ull << 40, 2, 3, 4, 5, 6 };
 
@@ -91,6 +92,38 @@ START_TEST(test_own_program)
 	ck_assert_uint_eq(calls.list[1].args[0], 7);
 	ck_assert_uint_eq(calls.list[1].pid, child.pid);
 	ck_assert_uint_le(calls.list[1].enter, calls.list[1].leave);
+	gt_api_trace_close(trace);
+	calls_clear(&calls);
+}
+END_TEST
+
+/* The kernel puts no breakpoint before a prefix such as this one's. */
+uint64_t ncclLikeLocked(uint64_t a);
+__asm__(".text\n"
+	".type ncclLikeLocked, @function\n"
+	"ncclLikeLocked:\n"
+	"	lock orl $0, (%rsp)\n"
+	"	mov %rdi, %rax\n"
+	"	ret\n"
+	".size ncclLikeLocked, . - ncclLikeLocked\n");
+
+/* One that cannot be watched keeps none of the others from being watched, and is spoken of. */
+START_TEST(test_locked)
+{
+	struct gt_api_trace_opts opts = { .library = "/proc/self/exe", .pattern = "ncclLike*",
+					  .ring_bytes = 1 << 16, .flags = _i ? GT_API_TRACE_SINGLE : 0 };
+	struct child child = child_start(call_own);
+	struct calls calls = { 0 };
+	struct gt_api_trace *trace;
+
+	opts.pid = child.pid;
+	ck_assert_uint_eq(ncclLikeLocked(5), 5);
+	ck_assert_msg(gt_api_trace_open(&opts, &trace) == 0, "%s", gt_error_text());
+	ck_assert_uint_eq(gt_api_trace_watched(trace), 2);
+	ck_assert_ptr_nonnull(strstr(gt_api_trace_note(trace), "cannot replace"));
+	child_go(&child);
+	child_end(&child);
+	ck_assert_int_eq(gt_api_trace_consume(trace, keep_named, &calls), 2);
 	gt_api_trace_close(trace);
 	calls_clear(&calls);
 }
@@ -212,9 +245,18 @@ static void refused(const char *library, const char *pattern, int error, const c
 
 START_TEST(test_refusals)
 {
+	char folder[] = "/tmp/gt-functions-XXXXXX", pipe[64];
+
 	refused(FAKECUDA, "nccl*", -ENOENT, "has no function that matches nccl*");
+	refused("/proc/self/exe", "ncclLikeLocked", -ENOEXEC, "begins with an instruction");
 	refused("/etc/passwd", "*", -ENOEXEC, "is not a shared library");
 	refused("/nonexistent", "*", -ENOENT, "/nonexistent: No such file");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(pipe, sizeof(pipe), "%s/pipe.so", folder);
+	ck_assert_int_eq(mkfifo(pipe, 0600), 0);
+	refused(pipe, "*", -ENOEXEC, "is not a shared library");
+	unlink(pipe);
+	rmdir(folder);
 }
 END_TEST
 
@@ -228,6 +270,7 @@ int main(void)
 	skip_unless_permitted();
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_own_program);
+	tcase_add_loop_test(t, test_locked, 0, 2);
 	tcase_add_test(t, test_library);
 	tcase_add_test(t, test_by_name);
 	tcase_add_test(t, test_deleted_library);
