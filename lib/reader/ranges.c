@@ -186,6 +186,7 @@ void gt_reader_close_ranges(struct gputrace_reader *reader, struct gt_process *p
 			if (!range->begin)
 				continue;
 			range->end = gt_reader_now();
+			range->spans = true;	/* what it lay in may have ended long ago */
 			push_event(reader, process, GPUTRACE_EVENT_RANGE, range, "its end was not seen");
 		}
 	}

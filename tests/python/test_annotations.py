@@ -2,7 +2,9 @@
 """What programs say of their own work; and pools of processes, whose launches have one kernel each."""
 import ast
 import collections
+import json
 import sys
+import tempfile
 
 from common import EventType, SOURCE, Run, gputrace, main, unittest
 
@@ -37,6 +39,18 @@ class Annotations(unittest.TestCase):
         self.assertEqual((mark.name, mark.domain), ("here", ""))
         [thread] = run.of(EventType.THREAD)
         self.assertEqual(thread.name, "ender")
+
+    def test_a_range_without_an_end_in_a_file(self):
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            with gputrace.Writer(file.name) as writer:
+                Annotated("ranges", api="agent", watch=lambda target, event: writer.add(event))
+            trace = json.load(file)["traceEvents"]
+        phases = collections.defaultdict(str)
+        for event in trace:
+            if event.get("cat") == "user_annotation":
+                phases[event["name"]] += event["ph"]
+        # It would overlap what its thread did later: a row of its own, as for ranges that need not nest.
+        self.assertEqual((phases["left open"], phases["span"], phases["inner"]), ("be", "be", "X"))
 
     def test_numbers(self):
         run = Annotated("ids", api="agent")
