@@ -105,6 +105,8 @@ int main(void)
 	run((struct gt_fatbin_part[]){ other, here }, 2, 1);
 	run((struct gt_fatbin_part[]){ other, original }, 2, 3);
 	gt_image_close(&plain);
+	free((void *)(uintptr_t)here.code);
+	free((void *)(uintptr_t)other.code);
 	driver_close();
 	printf("launches %lu\nthreads %lu\nwarps %lu\n", launches, launches * WIDTH, launches * 2);
 	return 0;
