@@ -2,6 +2,7 @@
 """The tools that trace programs, and what came out."""
 
 import concurrent.futures
+import functools
 import itertools
 import os
 import pathlib
@@ -140,6 +141,8 @@ class Lab:
             return target
         if needs_toolkit and not self.nvcc:
             raise Skip("no nvcc (set NVCC)")
+        if program.toolkit and not (self.toolkit / "include/nvrtc.h").exists():
+            raise Skip(f"{self.toolkit} has no nvrtc.h")
         # Renamed when whole: several checks may want it at once.
         unfinished = self.programs / f"{name}.{next(self.numbers)}"
         argv = self.compiler(program) + ["-o", str(unfinished), *self.fill_in(program)]
@@ -185,9 +188,12 @@ class Lab:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(build, names))
 
-    @property
+    @functools.cached_property
     def toolkit(self):
-        return pathlib.Path(self.nvcc).resolve().parent.parent
+        """Where nvcc says that its headers and libraries are: it may be a script that calls another."""
+        said = subprocess.run([self.nvcc, "--dryrun", "-x", "cu", "/dev/null"], capture_output=True, text=True).stderr
+        top = re.search(r"^#\$ TOP=(.+)$", said, re.MULTILINE)
+        return pathlib.Path(top.group(1) if top else pathlib.Path(self.nvcc).parent.parent).resolve()
 
     # Commands
 
