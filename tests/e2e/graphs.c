@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "program.h"
+#include "resident.h"
 
 static const char ptx[] =
 	".version 6.3\n.target sm_75\n.address_size 64\n"
@@ -118,18 +119,6 @@ static void run(CUgraphExec exec, int stream, uint64_t threads)
 {
 	CHECK(cuGraphLaunch(exec, streams[stream]));
 	expected += threads;
-}
-
-/* Bytes of the process's own memory; rings shared with others fill as they are used. */
-static long resident(void)
-{
-	FILE *file = fopen("/proc/self/statm", "re");
-	long pages = 0, shared = 0;
-
-	if (!file || fscanf(file, "%*d %ld %ld", &pages, &shared) != 2)
-		_exit(5);
-	fclose(file);
-	return (pages - shared) * sysconf(_SC_PAGESIZE);
 }
 
 /* Called for each of `count` rounds. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "program.h"
+#include "resident.h"
 
 static const char ptx[] =
 	".version 7.0\n.target sm_80\n.address_size 64\n"
@@ -237,18 +238,6 @@ static const char twin_ptx[] =
 	".global .align 8 .u64 counter;\n"
 	".visible .entry twin()\n{\n"
 	"	.reg .b64 %%rd; mov.u64 %%rd, counter; red.global.add.u64 [%%rd], %d; ret;\n}\n";
-
-/* In bytes, of the process's own memory. */
-static long resident(void)
-{
-	FILE *file = fopen("/proc/self/statm", "re");
-	long pages = 0, shared = 0;
-
-	if (!file || fscanf(file, "%*d %ld %ld", &pages, &shared) != 2)
-		_exit(5);
-	fclose(file);
-	return (pages - shared) * sysconf(_SC_PAGESIZE);
-}
 
 /* Of the second, twice as many threads run. */
 static void run_twins(int times)
