@@ -7,8 +7,7 @@
 
 /*
  * Bytes of the process's own memory; rings shared with others fill as they are used.
- * Under AddressSanitizer, which keeps what was
- * freed to catch its use, always the same.
+ * Under AddressSanitizer, which keeps what was freed to catch its use, always 0.
  */
 static inline long resident(void)
 {
