@@ -166,8 +166,8 @@ class Tracing(unittest.TestCase):
                 sizes[i] = resident_kb(), len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
         self.assertEqual(cuda.count(), 32000)
         self.assertLess(sizes[999][0] - sizes[99][0], 4096, sizes)
-        self.assertEqual(sizes[999][1], sizes[99][1], sizes)
-        # One may just be ending.
+        # One may just be ending, and with it what it holds.
+        self.assertLessEqual(sizes[999][1], sizes[99][1] + 2, sizes)
         self.assertLessEqual(sizes[999][2], sizes[99][2] + 2, sizes)
 
 
