@@ -16,6 +16,27 @@ extern char **environ;
 #define ARGS_MAX 16
 #define RUN_LINKS 5
 
+bool run_wants_real_device(void)
+{
+	const char *device = getenv("GPUTRACE_TEST_DEVICE");
+
+	return device && !strcmp(device, "gpu");
+}
+
+int run_suite(const char *name, TCase *tcase)
+{
+	Suite *suite = suite_create(name);
+	SRunner *runner;
+	int failed;
+
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed;
+}
+
 static void gather_arguments(const char **argv, va_list args)
 {
 	int n = 1;

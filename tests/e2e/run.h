@@ -3,6 +3,7 @@
 #ifndef TESTS_E2E_RUN_H
 #define TESTS_E2E_RUN_H
 
+#include <check.h>
 #include <gputrace/gputrace.h>
 #include <stdbool.h>
 
@@ -62,6 +63,12 @@ struct run {
 	/* Called for each event if set. */
 	void (*watch)(struct run *run, const struct gputrace_event *event);
 };
+
+/* GPUTRACE_TEST_DEVICE=gpu in the environment asks for it. */
+bool run_wants_real_device(void);
+
+/* Runs the tests of tcase as a suite, printing as CK_VERBOSITY says; how many failed. */
+int run_suite(const char *name, TCase *tcase);
 
 /* argv[0] is "target"; the arguments follow, ended by NULL.  Asserts that all of it worked. */
 void run_target(struct run *run, const struct run_options *options, ...);

@@ -206,13 +206,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("annotations");
 	TCase *tcase = tcase_create("annotations");
-	const char *device = getenv("GPUTRACE_TEST_DEVICE");
-	SRunner *runner;
 	int failed;
 
-	real_device = device && !strcmp(device, "gpu");
+	real_device = run_wants_real_device();
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, ranges_lie_around_launches);
@@ -223,11 +220,7 @@ int main(void)
 	tcase_add_test(tcase, what_finds_no_room_is_counted);
 	tcase_add_test(tcase, another_listener);
 	tcase_add_test(tcase, not_attached);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = run_suite("annotations", tcase);
 	if (!failed && geteuid()) {
 		fprintf(stderr, "all but uprobes_know_ranges_by_launches passed: uprobes need root\n");
 		return 77;

@@ -240,13 +240,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("driver calls");
 	TCase *tcase = tcase_create("driver calls");
-	const char *device = getenv("GPUTRACE_TEST_DEVICE");
-	SRunner *runner;
 	int failed;
 
-	real_device = device && !strcmp(device, "gpu");
+	real_device = run_wants_real_device();
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, without_privileges);
@@ -256,11 +253,7 @@ int main(void)
 	tcase_add_test(tcase, options_that_make_no_sense);
 	if (!geteuid())
 		tcase_add_loop_test(tcase, hooks_and_uprobes_say_the_same, 0, 6);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = run_suite("driver calls", tcase);
 	if (!failed && geteuid()) {
 		fprintf(stderr, "all but hooks_and_uprobes_say_the_same passed: uprobes need root\n");
 		return 77;

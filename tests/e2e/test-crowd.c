@@ -123,23 +123,16 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("crowd");
 	TCase *tcase = tcase_create("crowd");
-	const char *device = getenv("GPUTRACE_TEST_DEVICE");
-	SRunner *runner;
 	int failed;
 
-	real_device = device && !strcmp(device, "gpu");
+	real_device = run_wants_real_device();
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, calls_by_hooks);
 	if (!geteuid())
 		tcase_add_test(tcase, calls_by_uprobes);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = run_suite("crowd", tcase);
 	if (!failed && geteuid()) {
 		fprintf(stderr, "all but calls_by_uprobes passed: uprobes need root\n");
 		return 77;

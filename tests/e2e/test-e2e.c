@@ -598,13 +598,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("end to end");
 	TCase *tcase = tcase_create("end to end");
-	const char *device = getenv("GPUTRACE_TEST_DEVICE");
-	SRunner *runner;
 	int failed;
 
-	real_device = device && !strcmp(device, "gpu");
+	real_device = run_wants_real_device();
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, every_launch_becomes_a_kernel);
@@ -642,11 +639,7 @@ int main(void)
 		tcase_add_test(tcase, bursts_overrun_every_ring);
 		tcase_add_test(tcase, calls_contain_their_launches);
 	}
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = run_suite("end to end", tcase);
 	if (!failed && geteuid()) {
 		fprintf(stderr, "all but three passed: uprobes and a change of user need root\n");
 		return 77;

@@ -138,13 +138,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("graphs");
 	TCase *tcase = tcase_create("graphs");
-	const char *device = getenv("GPUTRACE_TEST_DEVICE");
-	SRunner *runner;
-	int failed;
 
-	real_device = device && !strcmp(device, "gpu");
+	real_device = run_wants_real_device();
 	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, long_graph);
@@ -156,10 +152,5 @@ int main(void)
 	tcase_add_test(tcase, kernels_of_nodes);
 	tcase_add_test(tcase, detached_graph);
 	tcase_add_test(tcase, destroyed_while_running);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite("graphs", tcase) ? 1 : 0;
 }

@@ -142,13 +142,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("launches");
 	TCase *tcase = tcase_create("launches");
-	const char *device = getenv("GPUTRACE_TEST_DEVICE");
-	SRunner *runner;
-	int failed;
 
-	real_device = device && !strcmp(device, "gpu");
+	real_device = run_wants_real_device();
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, answers);
@@ -157,10 +153,5 @@ int main(void)
 	tcase_add_test(tcase, twins);
 	tcase_add_test(tcase, old_targets);
 	tcase_add_test(tcase, ways);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite("launches", tcase) ? 1 : 0;
 }

@@ -248,17 +248,13 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("shared maps");
 	TCase *tcase = tcase_create("shared maps");
-	const char *device = getenv("GPUTRACE_TEST_DEVICE");
-	SRunner *runner;
-	int failed;
 
 	if (geteuid()) {
 		fprintf(stderr, "uprobes need root: not tried\n");
 		return 77;
 	}
-	real_device = device && !strcmp(device, "gpu");
+	real_device = run_wants_real_device();
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, each_side_reads_what_the_other_wrote);
@@ -270,10 +266,5 @@ int main(void)
 	tcase_add_test(tcase, tables_are_not_shared);
 	tcase_add_test(tcase, each_side_may_have_its_own);
 	tcase_add_test(tcase, not_after_the_gpu_has_it_alone);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite("shared maps", tcase) ? 1 : 0;
 }
