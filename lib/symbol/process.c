@@ -13,27 +13,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/util/proc_stat.h"
+
 /* ---- which process it is ---- */
 
 int gt_identity_read(int pid, struct gt_identity *identity)
 {
-	char path[64], line[1024];
+	char line[1024];
 	const char *rest;
-	size_t n;
-	FILE *f;
+	int r = gt_proc_stat_read(pid, line, sizeof(line), &rest);
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	n = fread(line, 1, sizeof(line) - 1, f);
-	fclose(f);
-	line[n] = '\0';
-	/* Fields are counted from behind the command, which may hold anything: state is the third. */
-	rest = strrchr(line, ')');
-	if (!rest || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
-			    "%" SCNu64 " %*u %*d %*u %" SCNu64 " %*u %" SCNu64,
-			    &identity->start_ticks, &identity->code, &identity->stack) != 3)
+	if (r)
+		return r;
+	if (sscanf(rest, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%" SCNu64 " %*u %*d %*u %" SCNu64 " %*u %" SCNu64,
+		   &identity->start_ticks, &identity->code, &identity->stack) != 3)
 		return -ESRCH;
 	/* It has no memory any more, and waits to be waited for. */
 	return identity->code ? 0 : -ESRCH;

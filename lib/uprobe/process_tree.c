@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/util/proc_stat.h"
+
 struct process {
 	pid_t pid, parent;
 	bool inside;
@@ -20,23 +22,15 @@ struct processes {
 	size_t count, room;
 };
 
-/* The parent's id is the second field after the name, which may hold anything. */
 static int read_parent(pid_t pid, pid_t *ret_parent)
 {
-	char path[64], line[512];
-	const char *end;
-	size_t n;
-	FILE *f;
+	char line[512];
+	const char *rest;
+	int r = gt_proc_stat_read(pid, line, sizeof(line), &rest);
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	n = fread(line, 1, sizeof(line) - 1, f);
-	fclose(f);
-	line[n] = '\0';
-	end = strrchr(line, ')');
-	return end && sscanf(end, ") %*c %d", ret_parent) == 1 ? 0 : -ESRCH;
+	if (r)
+		return r;
+	return sscanf(rest, " %*c %d", ret_parent) == 1 ? 0 : -ESRCH;
 }
 
 static int add(struct processes *all, pid_t pid, pid_t parent)
