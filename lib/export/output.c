@@ -2,16 +2,25 @@
 #include "lib/export/output.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/util/error.h"
 
+#define BUFFER_BYTES 65536
+
+/*
+ * Not a FILE: when a process is forked while we write and ends by exit(), its copy of a FILE's buffer
+ * would go into the file as well.
+ */
 struct gt_output {
-	FILE *file;
+	int fd;
 	char *path;
 	int error;
+	size_t used;
+	char buffer[BUFFER_BYTES];
 };
 
 static int fail(struct gt_output *output, int error)
@@ -31,8 +40,8 @@ int gt_output_open(const char *path, struct gt_output **ret_output)
 		free(output);
 		return gt_error(-ENOMEM, "out of memory");
 	}
-	output->file = fopen(path, "we");
-	if (!output->file) {
+	output->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (output->fd < 0) {
 		error = gt_error(-errno, "creating %s: %s", path, strerror(errno));
 		free(output->path);
 		free(output);
@@ -42,13 +51,40 @@ int gt_output_open(const char *path, struct gt_output **ret_output)
 	return 0;
 }
 
+static int write_out(struct gt_output *output, const char *text, size_t size)
+{
+	ssize_t done;
+
+	while (size) {
+		done = write(output->fd, text, size);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return fail(output, done < 0 ? -errno : -EIO);
+		text += done;
+		size -= (size_t)done;
+	}
+	return 0;
+}
+
+static int flush(struct gt_output *output)
+{
+	size_t size = output->used;
+
+	output->used = 0;
+	return write_out(output, output->buffer, size);
+}
+
 int gt_output_write(struct gt_output *output, const char *text, size_t size)
 {
 	if (output->error)
 		return fail(output, output->error);
-	errno = 0;
-	if (fwrite(text, 1, size, output->file) != size)
-		return fail(output, -errno);
+	if (size > BUFFER_BYTES - output->used && flush(output))
+		return output->error;
+	if (size > BUFFER_BYTES)
+		return write_out(output, text, size);
+	memcpy(output->buffer + output->used, text, size);
+	output->used += size;
 	return 0;
 }
 
@@ -56,9 +92,10 @@ int gt_output_close(struct gt_output *output)
 {
 	int error;
 
-	errno = 0;
-	if (fclose(output->file) && !output->error)
-		output->error = errno ? -errno : -EIO;
+	if (!output->error)
+		flush(output);
+	if (close(output->fd) && !output->error)
+		output->error = -errno;
 	error = output->error ? fail(output, output->error) : 0;
 	free(output->path);
 	free(output);

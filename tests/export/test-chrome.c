@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -590,6 +591,24 @@ START_TEST(full_disk_at_close)
 }
 END_TEST
 
+/* A child that ends by exit() while its parent writes must leave nothing in the file. */
+START_TEST(forked_while_writing)
+{
+	struct gputrace_event call = { .type = GPUTRACE_EVENT_API, .time = 4000, .end = 5000, .pid = PID };
+	pid_t child;
+
+	add(&call);
+	child = fork();
+	if (!child)
+		exit(0);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+	call.time = call.end = 6000;
+	add(&call);
+	finish();
+	ck_assert_ptr_nonnull(element("X", NULL, 1));
+}
+END_TEST
+
 START_TEST(bad_arguments)
 {
 	struct gputrace_writer *none = NULL;
@@ -638,6 +657,7 @@ int main(void)
 	tcase_add_test(group, many_unprobed_launches);
 	tcase_add_test(group, full_disk);
 	tcase_add_test(group, full_disk_at_close);
+	tcase_add_test(group, forked_while_writing);
 	tcase_add_test(group, bad_arguments);
 	suite_add_tcase(suite, group);
 	runner = srunner_create(suite);
