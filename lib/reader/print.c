@@ -10,11 +10,24 @@ struct output {
 	char *to, *end;		/* end: where the NUL must fit */
 };
 
+static size_t fitting(const struct output *out, size_t length)
+{
+	size_t room = (size_t)(out->end - out->to);
+
+	return length < room ? length : room;
+}
+
 static void put(struct output *out, const char *text, size_t length)
 {
-	if (length > (size_t)(out->end - out->to))
-		length = (size_t)(out->end - out->to);
+	length = fitting(out, length);
 	memcpy(out->to, text, length);
+	out->to += length;
+}
+
+static void fill(struct output *out, char with, size_t length)
+{
+	length = fitting(out, length);
+	memset(out->to, with, length);
 	out->to += length;
 }
 
@@ -51,9 +64,9 @@ static size_t parse(const char *p, const char *end, struct conversion *c)
 
 static void convert(struct output *out, const struct conversion *c, uint64_t value)
 {
-	char digits[32], text[160];
+	char digits[32];
 	int64_t number = c->wide ? (int64_t)value : (int32_t)value;
-	size_t length, pad;
+	size_t length;
 
 	if (!c->wide && c->letter != 'p')
 		value = (uint32_t)value;
@@ -79,10 +92,9 @@ static void convert(struct output *out, const struct conversion *c, uint64_t val
 		digits[1] = 0;
 	}
 	length = strlen(digits);
-	pad = (size_t)c->width > length ? (size_t)c->width - length : 0;
-	memset(text, c->fill, pad);
-	memcpy(text + pad, digits, length);
-	put(out, text, pad + length);
+	if ((size_t)c->width > length)
+		fill(out, c->fill, (size_t)c->width - length);
+	put(out, digits, length);
 }
 
 void gt_print(char *buffer, size_t size, const char *format, size_t format_size, const uint64_t *args,

@@ -342,6 +342,23 @@ START_TEST(print_stays_inside)
 }
 END_TEST
 
+/* The widest that is understood is 999, ours or the printing program's buffer being as it may. */
+START_TEST(print_pads)
+{
+	static const uint64_t args[] = { 7 };
+	char out[1001] = "";
+
+	memset(out, 'z', sizeof(out));
+	gt_print(out, 8, "%0999d", 6, args, 1);
+	ck_assert_str_eq(out, "0000000");
+	ck_assert_int_eq(out[8], 'z');
+	gt_print(out, 1000, "%999d", 5, args, 1);
+	ck_assert_uint_eq(strspn(out, " "), 998);
+	ck_assert_str_eq(out + 998, "7");
+	ck_assert_int_eq(out[1000], 'z');
+}
+END_TEST
+
 /* ---- times ---- */
 
 /* GPU 5000 to 5100.  Start 1000 +- 50, end 1300 +- 200, so 1100 to 1500: start from 1000 to 1050. */
@@ -412,6 +429,7 @@ int main(void)
 	tcase_add_test(tcase, bounds_outweigh_the_length);
 	tcase_add_loop_test(tcase, print_conversions, 0, (int)(sizeof(prints) / sizeof(prints[0])));
 	tcase_add_test(tcase, print_stays_inside);
+	tcase_add_test(tcase, print_pads);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
