@@ -11,6 +11,7 @@
 
 #include "lib/agent/hook/patch.h"
 #include "lib/agent/table.h"
+#include "tests/suite.h"
 
 /* ---- patching ---- */
 
@@ -255,10 +256,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("agent");
 	TCase *tcase = tcase_create("agent");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, patch_redirects_and_keeps_the_original, 0, 3);
@@ -269,10 +267,5 @@ int main(void)
 	tcase_add_test(tcase, bypass_leaves_the_function_alone);
 	tcase_add_test(tcase, table_holds_removes_and_comes_back);
 	tcase_add_test(tcase, table_is_read_while_it_grows);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("agent", tcase);
 }

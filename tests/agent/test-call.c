@@ -16,6 +16,7 @@
 #include "lib/agent/hook/patch.h"
 #include "lib/agent/thread.h"
 #include "lib/reader/ring.h"
+#include "tests/suite.h"
 
 #define RING 4096u
 
@@ -385,10 +386,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("watched calls");
 	TCase *tcase = tcase_create("watched calls");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, twelve_arguments);
@@ -401,10 +399,5 @@ int main(void)
 	tcase_add_test(tcase, stack_of_a_coroutine);
 	tcase_add_test(tcase, rings_are_given_back);
 	tcase_add_test(tcase, nobody_is_inside_in_a_child);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("watched calls", tcase);
 }

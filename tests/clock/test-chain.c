@@ -9,6 +9,7 @@
 
 #include "lib/clock/chain.h"
 #include "lib/clock/slope.h"
+#include "tests/suite.h"
 
 #define SLOPE(bits) (GT_SLOPE_ONE >> (bits))
 #define D (INT64_C(1) << 20)
@@ -309,10 +310,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("clock chain");
 	TCase *tc = tcase_create("chain");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tc, rounding);
 	tcase_add_test(tc, empty);
@@ -328,10 +326,5 @@ int main(void)
 	tcase_add_test(tc, impossible_samples);
 	tcase_add_test(tc, memory);
 	tcase_add_test(tc, drop_last);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("clock chain", tc);
 }

@@ -17,6 +17,7 @@
 #include "lib/clock/hostpair.h"
 #include "lib/clock/timer.h"
 #include "lib/util/error.h"
+#include "tests/suite.h"
 
 #define REGISTER GPUTRACE_CLOCK_BOUND_REGISTER
 #define STRICT GPUTRACE_CLOCK_BOUND_STRICT
@@ -580,10 +581,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("clock");
 	TCase *tc = tcase_create("clock");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, register_source);
@@ -603,10 +601,5 @@ int main(void)
 	tcase_add_loop_test(tc, host_pairs, 0, 4);
 	tcase_add_test(tc, real_driver);
 	tcase_add_test(tc, names);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("clock", tc);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/clock/slope.h"
+#include "tests/suite.h"
 #include "truth.h"
 
 #define MS INT64_C(1000000)
@@ -520,10 +521,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("clock model");
 	TCase *tc = tcase_create("model");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, bound_holds, 0, 6);
@@ -546,10 +544,5 @@ int main(void)
 	tcase_add_test(tc, an_hour_of_stamps_offline);
 	tcase_add_test(tc, half_an_hour);
 	tcase_add_test(tc, drift);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("clock model", tc);
 }

@@ -87,13 +87,3 @@ int take_record(const struct test_ring *ring, struct gt_record *record, void *pa
 	return 1;
 }
 
-int run_suite(Suite *suite)
-{
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}

@@ -9,6 +9,7 @@
 
 #include "lib/object/gpu-abi.h"
 #include "lib/wire/wire.h"
+#include "tests/suite.h"
 
 /* The object of probes.bpf.c. */
 struct gputrace_object *open_probes(void);
@@ -36,7 +37,5 @@ struct test_ring {
 	uint64_t *tail;
 };
 int take_record(const struct test_ring *ring, struct gt_record *record, void *payload);
-
-int run_suite(Suite *suite);
 
 #endif

@@ -153,6 +153,7 @@ static void pause_try(uint32_t tries)
 #define gt_hash_pause(tries) pause_try(tries)
 
 #include "lib/wire/hash.h"
+#include "tests/suite.h"
 
 /* ---- the table ---- */
 
@@ -450,10 +451,8 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("hash");
 	TCase *tcase = tcase_create("storms");
-	SRunner *runner;
-	int failed;
+	int status;
 
 	stacks = malloc((size_t)THREADS * STACK_BYTES);
 	if (!stacks)
@@ -465,12 +464,8 @@ int main(void)
 	tcase_add_loop_test(tcase, some_stand_still, 0, 20);
 	tcase_add_loop_test(tcase, least_recently_used, 0, 2);
 	tcase_add_test(tcase, used_ones_stay);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	status = run_case("hash", tcase);
 	free(memory);
 	free(stacks);
-	return failed != 0;
+	return status;
 }

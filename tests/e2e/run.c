@@ -23,20 +23,6 @@ bool run_wants_real_device(void)
 	return device && !strcmp(device, "gpu");
 }
 
-int run_suite(const char *name, TCase *tcase)
-{
-	Suite *suite = suite_create(name);
-	SRunner *runner;
-	int failed;
-
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed;
-}
-
 static void gather_arguments(const char **argv, va_list args)
 {
 	int n = 1;

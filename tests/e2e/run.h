@@ -7,6 +7,8 @@
 #include <gputrace/gputrace.h>
 #include <stdbool.h>
 
+#include "tests/suite.h"
+
 #define RUN_KEPT 4096
 
 struct run;
@@ -66,9 +68,6 @@ struct run {
 
 /* GPUTRACE_TEST_DEVICE=gpu in the environment asks for it. */
 bool run_wants_real_device(void);
-
-/* Runs the tests of tcase as a suite, printing as CK_VERBOSITY says; how many failed. */
-int run_suite(const char *name, TCase *tcase);
 
 /* argv[0] is "target"; the arguments follow, ended by NULL.  Asserts that all of it worked. */
 void run_target(struct run *run, const struct run_options *options, ...);

@@ -220,10 +220,10 @@ int main(void)
 	tcase_add_test(tcase, what_finds_no_room_is_counted);
 	tcase_add_test(tcase, another_listener);
 	tcase_add_test(tcase, not_attached);
-	failed = run_suite("annotations", tcase);
+	failed = run_case("annotations", tcase);
 	if (!failed && geteuid()) {
 		fprintf(stderr, "all but uprobes_know_ranges_by_launches passed: uprobes need root\n");
 		return 77;
 	}
-	return failed ? 1 : 0;
+	return failed;
 }

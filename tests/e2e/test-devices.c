@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "tests/e2e/run.h"
+#include "tests/suite.h"
 
 #define GPUS 3
 #define WIDTH 64	/* threads of a block of the program's */
@@ -256,10 +257,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("devices");
 	TCase *tcase = tcase_create("software");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -273,10 +271,5 @@ int main(void)
 	tcase_add_test(tcase, too_many_contexts);
 	tcase_add_test(tcase, renumbered);
 	tcase_add_test(tcase, gpus_are_described);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("devices", tcase);
 }

@@ -152,5 +152,5 @@ int main(void)
 	tcase_add_test(tcase, kernels_of_nodes);
 	tcase_add_test(tcase, detached_graph);
 	tcase_add_test(tcase, destroyed_while_running);
-	return run_suite("graphs", tcase) ? 1 : 0;
+	return run_case("graphs", tcase);
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "lib/wire/proto.h"
+#include "tests/suite.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 #define AREA (1ull << 20)
@@ -307,10 +308,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("a lying controller");
 	TCase *tcase = tcase_create("liar");
-	SRunner *runner;
-	int failed;
 
 	if (!getenv("GPUTRACE_SIM_DIR") || !getenv("GPUTRACE_AGENT")) {
 		printf("GPUTRACE_SIM_DIR and GPUTRACE_AGENT are not set\n");
@@ -326,10 +324,5 @@ int main(void)
 	tcase_add_test(tcase, crooked_head);
 	tcase_add_test(tcase, flood);
 	tcase_add_loop_test(tcase, nonsense, 0, 81 + 36);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("a lying controller", tcase);
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <gputrace/gputrace.h>
+#include "tests/suite.h"
 
 /* A program that was started without us, with pipes to and from it. */
 static struct program {
@@ -515,10 +516,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("live");
 	TCase *tcase = tcase_create("live");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_set_timeout(tcase, 120);
@@ -532,10 +530,5 @@ int main(void)
 	tcase_add_test(tcase, an_agent_that_cannot_be_loaded);
 	tcase_add_loop_test(tcase, a_program_that_lies_about_descriptors, 0, 2);
 	tcase_add_test(tcase, a_stopped_program_with_a_strange_name);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_case("live", tcase);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <gputrace/gputrace.h>
+#include "tests/suite.h"
 
 /* A process that was started without us, with pipes to and from it. */
 struct program {
@@ -271,10 +272,8 @@ static bool copy_driver(void)
 
 int main(void)
 {
-	Suite *suite = suite_create("watch");
 	TCase *tcase = tcase_create("watch");
-	SRunner *runner;
-	int failed;
+	int status;
 
 	if (geteuid()) {
 		printf("skipped: uprobes need root\n");
@@ -287,12 +286,8 @@ int main(void)
 	tcase_add_test(tcase, a_process_and_its_descendants);
 	tcase_add_test(tcase, functions_of_what_is_mapped);
 	tcase_add_test(tcase, what_cannot_be);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	status = run_case("watch", tcase);
 	unlink(library);
 	rmdir(folder);
-	return failed ? 1 : 0;
+	return status;
 }

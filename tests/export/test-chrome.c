@@ -13,6 +13,7 @@
 #include "lib/reader/event.h"
 #include "lib/target/gpu.h"
 #include "lib/util/error.h"
+#include "tests/suite.h"
 
 #define PID 4711
 #define TID 4712
@@ -626,10 +627,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("chrome");
 	TCase *group = tcase_create("chrome");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(group, set_up, tear_down);
 	tcase_set_timeout(group, 60);
@@ -659,10 +657,5 @@ int main(void)
 	tcase_add_test(group, full_disk_at_close);
 	tcase_add_test(group, forked_while_writing);
 	tcase_add_test(group, bad_arguments);
-	suite_add_tcase(suite, group);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_case("chrome", group);
 }

@@ -10,6 +10,7 @@
 
 #include "lib/export/stack_tree.h"
 #include "lib/reader/event.h"
+#include "tests/suite.h"
 
 #define SYMBOLIZER ((struct gputrace_symbolizer *)16)	/* stand-ins.c has no need of one */
 
@@ -241,10 +242,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("folded stacks");
 	TCase *group = tcase_create("folded stacks");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(group, set_up, tear_down);
 	tcase_add_test(group, stacks_are_summed);
@@ -256,10 +254,5 @@ int main(void)
 	tcase_add_test(group, hostile_names);
 	tcase_add_test(group, many_names);
 	tcase_add_test(group, full_disk);
-	suite_add_tcase(suite, group);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("folded stacks", group);
 }

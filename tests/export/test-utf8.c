@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/export/utf8.h"
+#include "tests/suite.h"
 
 #define R "\xef\xbf\xbd"	/* U+FFFD */
 
@@ -51,17 +52,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("utf8");
 	TCase *group = tcase_create("utf8");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(group, cleans, 0, sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(group, valid_prefix);
-	suite_add_tcase(suite, group);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_case("utf8", group);
 }

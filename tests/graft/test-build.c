@@ -12,6 +12,7 @@
 #include "lib/agent/agent.h"
 #include "lib/agent/build/build.h"
 #include "tests/graft/probes.h"
+#include "tests/suite.h"
 
 /* ---- the rest of the agent ---- */
 
@@ -420,10 +421,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("build");
 	TCase *tcase = tcase_create("build");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, set_up, NULL);
@@ -437,10 +435,5 @@ int main(void)
 	tcase_add_test(tcase, one_kernel_at_the_limit);
 	tcase_add_test(tcase, every_kernel_at_the_limit);
 	tcase_add_test(tcase, sources);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_case("build", tcase);
 }

@@ -10,6 +10,7 @@
 #include "lib/agent/graft/stub.h"
 #include "lib/agent/instrument/text.h"
 #include "tests/graft/stubs.h"
+#include "tests/suite.h"
 
 static const unsigned archs[] = { 75, 80, 90 };
 static const char *const kernel_names[] = {
@@ -957,10 +958,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("graft");
 	TCase *tcase = tcase_create("graft");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, every_stub_goes_in, 0, 3 * TEST_STUBS);
@@ -992,10 +990,5 @@ int main(void)
 	tcase_add_test(tcase, bad_plans);
 	tcase_add_loop_test(tcase, the_check_sees_every_bit, 0, 3);
 	tcase_add_loop_test(tcase, the_check_sees_wrong_stubs, 0, 3);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_case("graft", tcase);
 }

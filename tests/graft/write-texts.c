@@ -56,7 +56,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-	Suite *suite = suite_create("texts");
 	TCase *tcase = tcase_create("programs");
 
 	if (argc != 2)
@@ -66,6 +65,5 @@ int main(int argc, char **argv)
 		if (write_stub(folder, &test_stubs[i]))
 			return 1;
 	tcase_add_loop_test(tcase, write_program, 0, TEST_PROGRAMS);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	return run_case("texts", tcase);
 }

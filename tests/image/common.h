@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/suite.h"
+
 #ifndef TEST_DATA
 #error "TEST_DATA must name the folder of the fixtures"
 #endif
@@ -30,20 +32,6 @@ static inline void *load(const char *name, size_t *ret_size)
 	fclose(f);
 	*ret_size = (size_t)size;
 	return data;
-}
-
-static inline int run_case(const char *name, TCase *tcase)
-{
-	Suite *suite = suite_create(name);
-	SRunner *runner;
-	int failed;
-
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/agent/instrument/instrument.h"
+#include "tests/suite.h"
 
 #define HEADER ".version 8.0\n.target sm_75\n.address_size 64\n"
 
@@ -79,20 +80,6 @@ static inline unsigned count_of(const char *text, const char *what)
 	for (; (text = strstr(text, what)); text += strlen(what))
 		n++;
 	return n;
-}
-
-static inline int run_case(const char *name, TCase *tcase)
-{
-	Suite *suite = suite_create(name);
-	SRunner *runner;
-	int failed;
-
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
 }
 
 #endif

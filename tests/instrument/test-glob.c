@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/util/glob.h"
+#include "tests/suite.h"
 
 static const struct {
 	const char *pattern, *text;
@@ -76,17 +77,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("glob");
 	TCase *tcase = tcase_create("glob");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(tcase, match, 0, sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(tcase, length);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("glob", tcase);
 }

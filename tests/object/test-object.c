@@ -9,6 +9,7 @@
 
 #include "lib/object/gpu-abi.h"
 #include "lib/object/object.h"
+#include "tests/suite.h"
 
 #define FIXTURE(name) GT_FIXTURES "/" name ".bpf.o"
 
@@ -653,10 +654,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("object");
 	TCase *tcase = tcase_create("object");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, programs);
 	tcase_add_test(tcase, maps);
@@ -679,10 +677,5 @@ int main(void)
 	tcase_add_test(tcase, circular_table);
 	tcase_add_test(tcase, refreshing);
 	tcase_set_timeout(tcase, 60);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("object", tcase);
 }

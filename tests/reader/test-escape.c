@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/suite.h"
+
 static const char *escape(const char *text)
 {
 	static char buffer[256];
@@ -59,19 +61,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("escape");
 	TCase *tcase = tcase_create("escape");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, what_can_be_shown_stays);
 	tcase_add_test(tcase, what_a_terminal_obeys_does_not);
 	tcase_add_test(tcase, what_is_no_text_does_not);
 	tcase_add_test(tcase, what_does_not_fit_is_left_out_whole);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("escape", tcase);
 }

@@ -13,6 +13,7 @@
 #include "lib/reader/ranges.h"
 #include "lib/reader/reader.h"
 #include "lib/reader/ring.h"
+#include "tests/suite.h"
 
 /* ---- rings ---- */
 
@@ -410,10 +411,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("reader");
 	TCase *tcase = tcase_create("reader");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, ring_record_wraps);
 	tcase_add_test(tcase, kernels_wait_for_their_launch);
@@ -430,10 +428,5 @@ int main(void)
 	tcase_add_loop_test(tcase, print_conversions, 0, (int)(sizeof(prints) / sizeof(prints[0])));
 	tcase_add_test(tcase, print_stays_inside);
 	tcase_add_test(tcase, print_pads);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("reader", tcase);
 }

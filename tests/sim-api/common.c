@@ -161,13 +161,3 @@ void gate_open(uint32_t *gate)
 	__atomic_store_n(gate, 1, __ATOMIC_RELEASE);
 }
 
-int run_suite(Suite *suite)
-{
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}

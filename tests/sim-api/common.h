@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/wire/cuda_functions.h"
+#include "tests/suite.h"
 
 /* The driver itself, linked. */
 #define X(name, since, params) CUresult name params;
@@ -55,7 +56,5 @@ void launch_spin(CUmodule module, CUstream stream, CUdeviceptr p, uint32_t value
 /* A word of pinned host memory, and a kernel that holds up a stream until it is released. */
 uint32_t *gate_new(void);
 void gate_open(uint32_t *gate);
-
-int run_suite(Suite *suite);
 
 #endif

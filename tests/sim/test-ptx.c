@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "tests/suite.h"
 
 #define HEADER ".version 8.0\n.target sm_80\n.address_size 64\n"	/* three lines */
 
@@ -682,20 +683,12 @@ int main(void)
 		test_globaltimer, test_spin_locks, test_blocks_wait, test_host_and_kernels,
 		test_concurrent_atomics, test_convergence,
 	};
-	Suite *suite = suite_create("sim-ptx");
 	TCase *tcase = tcase_create("ptx");
-	SRunner *runner;
 	unsigned i;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	for (i = 0; i < sizeof(tests) / sizeof(*tests); i++)
 		tcase_add_test(tcase, tests[i]);
 	tcase_set_timeout(tcase, 60);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("sim-ptx", tcase);
 }

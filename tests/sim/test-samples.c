@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "tests/suite.h"
 
 static struct test_device device;
 static struct sim_module *module;
@@ -779,20 +780,12 @@ int main(void)
 		test_cluster, test_cluster_misfit, test_bulk_copy, test_tensor_half, test_tensor_int, test_tensor_wmma,
 		test_llvm,
 	};
-	Suite *suite = suite_create("sim-samples");
 	TCase *tcase = tcase_create("samples");
-	SRunner *runner;
 	unsigned i;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	for (i = 0; i < sizeof(tests) / sizeof(*tests); i++)
 		tcase_add_test(tcase, tests[i]);
 	tcase_set_timeout(tcase, 60);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("sim-samples", tcase);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/util/mappings.h"
+#include "tests/suite.h"
 
 static struct gt_mappings mappings;
 
@@ -58,17 +59,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("mappings");
 	TCase *t = tcase_create("mappings");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(t, test_lines);
 	tcase_add_test(t, test_nonsense);
-	suite_add_tcase(s, t);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("mappings", t);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lib/symbol/perf_map.h"
+#include "tests/suite.h"
 
 static FILE *file;
 static struct gt_perf_map map;
@@ -87,20 +88,12 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("perf map");
 	TCase *t = tcase_create("perf map");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_lookup);
 	tcase_add_test(t, test_growing);
 	tcase_add_test(t, test_nonsense);
 	tcase_add_test(t, test_long_line);
-	suite_add_tcase(s, t);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("perf map", t);
 }

@@ -23,6 +23,7 @@
 #include "lib/symbol/module.h"
 #include "lib/symbol/process.h"
 #include "lib/symbol/symbolizer.h"
+#include "tests/suite.h"
 
 struct program {
 	pid_t pid;
@@ -579,16 +580,9 @@ static Suite *suite(void)
 
 int main(void)
 {
-	SRunner *runner;
-	int failed;
-
 	if (getuid()) {
 		printf("skipped: needs root, to choose process numbers and make namespaces\n");
 		return 77;
 	}
-	runner = srunner_create(suite());
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite());
 }

@@ -19,6 +19,7 @@
 
 #include "common.h"
 #include "lib/util/error.h"
+#include "tests/suite.h"
 
 #define THREADS 4
 #define ROUNDS 1000
@@ -744,13 +745,6 @@ static Suite *suite(void)
 
 int main(void)
 {
-	SRunner *runner;
-	int failed;
-
 	skip_unless_permitted();
-	runner = srunner_create(suite());
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite());
 }

@@ -14,6 +14,7 @@
 #include "lib/uprobe/find_library.h"
 #include "lib/uprobe/ld_cache.h"
 #include "lib/util/error.h"
+#include "tests/suite.h"
 
 static char root[64], list[1024];
 
@@ -137,19 +138,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("find-libcuda");
 	TCase *t = tcase_create("find-libcuda");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_library_path);
 	tcase_add_test(t, test_as_the_loader);
 	tcase_add_test(t, test_cache);
-	suite_add_tcase(s, t);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("find-libcuda", t);
 }

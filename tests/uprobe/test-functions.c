@@ -13,6 +13,7 @@
 #include "common.h"
 #include "lib/uprobe/find_library.h"
 #include "lib/util/error.h"
+#include "tests/suite.h"
 
 static struct fake fake;
 
@@ -262,10 +263,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("functions");
 	TCase *t = tcase_create("functions");
-	SRunner *runner;
-	int failed;
 
 	skip_unless_permitted();
 	tcase_set_timeout(t, 60);
@@ -276,10 +274,5 @@ int main(void)
 	tcase_add_test(t, test_deleted_library);
 	tcase_add_test(t, test_mount_namespace);
 	tcase_add_test(t, test_refusals);
-	suite_add_tcase(s, t);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("functions", t);
 }

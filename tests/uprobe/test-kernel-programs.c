@@ -13,6 +13,7 @@
 #include "common.h"
 #include "lib/uprobe/kernel_programs.h"
 #include "lib/util/error.h"
+#include "tests/suite.h"
 
 static char *object;
 static size_t object_size;
@@ -179,10 +180,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("kernel-programs");
 	TCase *t = tcase_create("kernel-programs");
-	SRunner *runner;
-	int failed;
 
 	skip_unless_permitted();
 	tcase_set_timeout(t, 60);
@@ -191,10 +189,5 @@ int main(void)
 	tcase_add_test(t, test_everybody);
 	tcase_add_test(t, test_refused);
 	tcase_add_test(t, test_host_uses_libbpf);
-	suite_add_tcase(s, t);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("kernel-programs", t);
 }

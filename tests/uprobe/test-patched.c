@@ -14,6 +14,7 @@
 
 #include "common.h"
 #include "lib/util/error.h"
+#include "tests/suite.h"
 
 #ifdef __x86_64__
 
@@ -252,10 +253,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("patched");
 	TCase *t = tcase_create("patched");
-	SRunner *runner;
-	int failed;
 
 	skip_unless_permitted();
 	tcase_set_timeout(t, 60);
@@ -263,12 +261,7 @@ int main(void)
 	tcase_add_loop_test(t, test_probe_first, 0, 2);
 	tcase_add_loop_test(t, test_patched_first, 0, 2);
 	tcase_add_loop_test(t, test_page_left_writable, 0, 1);
-	suite_add_tcase(s, t);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("patched", t);
 }
 
 #else

@@ -14,6 +14,7 @@
 
 #include "common.h"
 #include "lib/util/error.h"
+#include "tests/suite.h"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
@@ -84,10 +85,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("permission");
 	TCase *t = tcase_create("permission");
-	SRunner *runner;
-	int failed;
 
 	skip_unless_permitted();
 	tcase_set_timeout(t, 60);
@@ -95,10 +93,5 @@ int main(void)
 	tcase_add_test(t, test_half_the_rights);
 	tcase_add_test(t, test_enough);
 	tcase_add_test(t, test_no_type_information);
-	suite_add_tcase(s, t);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("permission", t);
 }

@@ -8,6 +8,7 @@
 
 #include "common.h"
 #include "lib/util/error.h"
+#include "tests/suite.h"
 
 #define DEEP 200	/* calls of recurse(), more than fit */
 
@@ -178,10 +179,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("stack");
 	TCase *t = tcase_create("stack");
-	SRunner *runner;
-	int failed;
 
 	skip_unless_permitted();
 	tcase_set_timeout(t, 60);
@@ -191,10 +189,5 @@ int main(void)
 	tcase_add_test(t, test_limit);
 	tcase_add_test(t, test_none);
 	tcase_add_test(t, test_too_many);
-	suite_add_tcase(s, t);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("stack", t);
 }

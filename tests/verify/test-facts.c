@@ -10,6 +10,7 @@
 #include "lib/verify/helpers.h"
 #include "lib/verify/verify.h"
 #include "lib/wire/probe.h"
+#include "tests/suite.h"
 #include "tests/verify/table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -311,10 +312,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("verify facts");
 	TCase *tc = tcase_create("facts");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tc, memory_kinds);
 	tcase_add_test(tc, either_map);
@@ -332,10 +330,5 @@ int main(void)
 	tcase_add_test(tc, helper_table);
 	tcase_add_test(tc, empty_and_huge);
 	tcase_set_timeout(tc, 60);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_case("verify facts", tc);
 }

@@ -9,6 +9,7 @@
 
 #include "lib/util/error.h"
 #include "lib/verify/verify.h"
+#include "tests/suite.h"
 #include "tests/verify/table.h"
 
 static struct gt_prog make_prog(const char *name, const struct bpf_insn *insns, unsigned count,
@@ -75,8 +76,6 @@ int main(void)
 {
 	Suite *suite = suite_create("verify programs");
 	TCase *bad = tcase_create("refused"), *good = tcase_create("accepted");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(bad, refuses, 0, (int)refused_count);
 	tcase_add_loop_test(good, accepts, 0, (int)accepted_count);
@@ -84,10 +83,6 @@ int main(void)
 	tcase_set_timeout(good, 60);
 	suite_add_tcase(suite, bad);
 	suite_add_tcase(suite, good);
-	runner = srunner_create(suite);
 	printf("unsafe programs: %u, safe programs: %u\n", refused_count, accepted_count);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

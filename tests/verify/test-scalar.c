@@ -6,6 +6,7 @@
 #include <check.h>
 
 #include "lib/verify/scalar.h"
+#include "tests/suite.h"
 #include "tests/verify/random.h"
 #include "tests/verify/vm-alu.h"
 
@@ -177,10 +178,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("verify scalars");
 	TCase *tc = tcase_create("scalars");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(tc, arithmetic, 0, 12);
 	tcase_add_loop_test(tc, comparisons, 0, 11);
@@ -189,10 +187,5 @@ int main(void)
 	tcase_add_test(tc, tnums);
 	tcase_add_test(tc, by_hand);
 	tcase_set_timeout(tc, 60);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_case("verify scalars", tc);
 }
