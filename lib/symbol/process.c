@@ -19,18 +19,20 @@
 
 int gt_identity_read(int pid, struct gt_identity *identity)
 {
-	char line[1024];
-	const char *rest;
-	int r = gt_proc_stat_read(pid, line, sizeof(line), &rest);
+	struct gt_proc_stat stat;
+	int r = gt_proc_stat_read(pid, &stat);
 
 	if (r)
 		return r;
-	if (sscanf(rest, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
-		   "%" SCNu64 " %*u %*d %*u %" SCNu64 " %*u %" SCNu64,
-		   &identity->start_ticks, &identity->code, &identity->stack) != 3)
-		return -ESRCH;
+	identity->start_ticks = stat.start_ticks;
+	if (!stat.code)
+		r = gt_proc_stat_read(gt_proc_thread(pid), &stat);
+	if (r)
+		return r;
+	identity->code = stat.code;
+	identity->stack = stat.stack;
 	/* It has no memory any more, and waits to be waited for. */
-	return identity->code ? 0 : -ESRCH;
+	return stat.code ? 0 : -ESRCH;
 }
 
 bool gt_identity_same(const struct gt_identity *a, const struct gt_identity *b)
@@ -62,19 +64,13 @@ uint64_t gt_identity_start(const struct gt_identity *identity)
 
 /* ---- what it has mapped ---- */
 
-static FILE *open_proc(int pid, const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	return fopen(path, "re");
-}
-
 static void read_status(struct gt_symbol_process *process)
 {
-	FILE *f = open_proc(process->pid, "status");
-	char line[256];
+	char path[64], line[256];
+	FILE *f;
 
+	snprintf(path, sizeof(path), "/proc/%d/status", process->pid);
+	f = fopen(path, "re");
 	process->inner_pid = process->pid;
 	process->owner = (uid_t)-1;
 	while (f && fgets(line, sizeof(line), f)) {
@@ -96,11 +92,8 @@ static int read_mappings(struct gt_symbol_process *process)
 {
 	struct gt_mappings mappings = { 0 };
 	uint64_t start = gt_symbol_now(), end;
-	FILE *f = open_proc(process->pid, "maps");
-	int r = f ? gt_mappings_read(&mappings, f) : -errno;
+	int r = gt_mappings_of_process(&mappings, process->pid);
 
-	if (f)
-		fclose(f);
 	end = gt_symbol_now();
 	process->look_after = end + 16 * (end - start);
 	if (r == 0 && mappings.count) {
@@ -121,12 +114,13 @@ static bool has_our_root(int pid)
 {
 	char path[64], own[64], its[64];
 	struct stat ours, theirs;
+	int thread = gt_proc_thread(pid);
 	ssize_t n, m;
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", thread);
 	n = readlink("/proc/self/ns/mnt", own, sizeof(own));
 	m = readlink(path, its, sizeof(its));
-	snprintf(path, sizeof(path), "/proc/%d/root/", pid);
+	snprintf(path, sizeof(path), "/proc/%d/root/", thread);
 	return n > 0 && n == m && !memcmp(own, its, (size_t)n) && !stat("/", &ours) && !stat(path, &theirs) &&
 	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
@@ -190,7 +184,7 @@ static int open_inside(const struct gt_symbol_process *process, const char *path
 	if (process->gone && !process->our_root)
 		return -1;
 	if (!process->our_root)
-		snprintf(link, sizeof(link), "/proc/%d/root", process->pid);
+		snprintf(link, sizeof(link), "/proc/%d/root", gt_proc_thread(process->pid));
 	root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -1;
@@ -211,8 +205,8 @@ static int open_mapped(const struct gt_symbol_process *process, const struct gt_
 	char path[96];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, process->pid, mapping->start,
-		 mapping->end);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, gt_proc_thread(process->pid),
+		 mapping->start, mapping->end);
 	fd = process->gone ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_ino == mapping->inode)
 		return fd;

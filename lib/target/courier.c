@@ -15,6 +15,7 @@
 #include "lib/target/hijack.h"
 #include "lib/target/mapped.h"
 #include "lib/util/error.h"
+#include "lib/util/proc_stat.h"
 
 const char *const gt_courier_libraries[] = { "libc.so.6", "libpthread.so.0", "libdl.so.2", NULL };
 
@@ -117,7 +118,7 @@ int gt_courier_get(const struct gt_courier *courier, uint64_t address, void *byt
 {
 	struct iovec local = { bytes, size }, remote = { (void *)address, size };
 
-	return process_vm_readv(courier->pid, &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 :
+	return process_vm_readv(gt_proc_thread(courier->pid), &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 :
 	       gt_error(-ESRCH, "process %d has ended, or its memory cannot be read", (int)courier->pid);
 }
 
@@ -125,7 +126,7 @@ int gt_courier_put(const struct gt_courier *courier, uint64_t address, const voi
 {
 	struct iovec local = { (void *)(uintptr_t)bytes, size }, remote = { (void *)address, size };
 
-	return process_vm_writev(courier->pid, &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 :
+	return process_vm_writev(gt_proc_thread(courier->pid), &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 :
 	       gt_error(-ESRCH, "process %d has ended, or its memory cannot be written to", (int)courier->pid);
 }
 
@@ -143,7 +144,7 @@ static int is_supported(pid_t pid)
 	ssize_t n;
 	int fd;
 
-	snprintf(name, sizeof(name), "/proc/%d/exe", (int)pid);
+	snprintf(name, sizeof(name), "/proc/%d/exe", gt_proc_thread(pid));
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return gt_error(-errno, "the program of process %d cannot be read: %s", (int)pid, strerror(errno));
@@ -333,7 +334,7 @@ static bool has_left(const struct gt_courier *courier)
 
 	local = (struct iovec){ &word, sizeof(word) };
 	remote = (struct iovec){ (void *)courier->page, sizeof(word) };
-	return process_vm_readv(courier->pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(word);
+	return process_vm_readv(gt_proc_thread(courier->pid), &local, 1, &remote, 1, 0) != (ssize_t)sizeof(word);
 }
 
 void gt_courier_dismiss(struct gt_courier *courier)

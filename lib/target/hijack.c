@@ -24,6 +24,7 @@
 #include "lib/target/mapped.h"
 #include "lib/target/seccomp.h"
 #include "lib/util/error.h"
+#include "lib/util/proc_stat.h"
 
 #define PATIENCE_NS 5000000000ull
 #define THREAD_PATIENCE_NS 100000000ull	/* for one of several */
@@ -349,7 +350,7 @@ static int check_rights(pid_t pid)
 
 	if (tracer)
 		return gt_error(-EBUSY, "process %d is traced by process %d (a debugger?): end that first", (int)pid, tracer);
-	snprintf(name, sizeof(name), "/proc/%d/mem", (int)pid);
+	snprintf(name, sizeof(name), "/proc/%d/mem", gt_proc_thread(pid));
 	fd = open(name, O_RDWR | O_CLOEXEC);
 	error = fd < 0 ? errno : 0;
 	if (fd >= 0)
@@ -472,8 +473,8 @@ static int put_frame(const struct gt_hijack *h, uint64_t *ret_rsp)
 
 	fill_frame(h, &frame);
 	/* Room for what is called as well, without writing there. */
-	if (process_vm_writev(h->pid, &local, 1, &remote, 1, 0) != (ssize_t)local.iov_len ||
-	    process_vm_readv(h->pid, &local_probe, 1, &remote_probe, 1, 0) != 1)
+	if (process_vm_writev(h->tid, &local, 1, &remote, 1, 0) != (ssize_t)local.iov_len ||
+	    process_vm_readv(h->tid, &local_probe, 1, &remote_probe, 1, 0) != 1)
 		return gt_error(-EFAULT, "a thread of process %d has no room on its stack", (int)h->pid);
 	*ret_rsp = rsp;
 	return 0;

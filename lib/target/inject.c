@@ -21,6 +21,7 @@
 #include "lib/target/mapped.h"
 #include "lib/target/target.h"
 #include "lib/util/error.h"
+#include "lib/util/proc_stat.h"
 
 #define CALL_MS 5000
 #define START_MS 30000	/* the driver may be loaded, and every hook is put in */
@@ -100,6 +101,28 @@ static int close_there(struct gt_courier *courier, int fd, int r)
 	return r ? r : error;
 }
 
+/* ---- its descriptors ---- */
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL	/* Linux 6.9 */
+#endif
+
+/* A main thread that has ended has no descriptors any more, but another one has. */
+static int fetch(const struct gputrace_target *target, int fd)
+{
+	int thread = gt_proc_thread(target->pid), by, ours, error;
+
+	if (thread == target->pid)
+		return (int)syscall(SYS_pidfd_getfd, target->pid_fd, fd, 0);
+	by = (int)syscall(SYS_pidfd_open, thread, PIDFD_THREAD);
+	ours = by < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, by, fd, 0);
+	error = errno;
+	if (by >= 0)
+		close(by);
+	errno = error;
+	return ours;
+}
+
 /* ---- the agent's file ---- */
 
 /* Does this path lead to the same file in the process's own view? */
@@ -109,7 +132,7 @@ static bool is_visible(pid_t pid, const char *path)
 	char *view;
 	bool same;
 
-	if (asprintf(&view, "/proc/%d/root%s", (int)pid, path) < 0)
+	if (asprintf(&view, "/proc/%d/root%s", gt_proc_thread(pid), path) < 0)
 		return false;
 	same = !stat(path, &ours) && !stat(view, &theirs) && ours.st_dev == theirs.st_dev &&
 	       ours.st_ino == theirs.st_ino;
@@ -146,7 +169,7 @@ static int copy_agent(const struct gputrace_target *target, struct gt_courier *c
 	if (r)
 		return r;
 	/* The descriptor itself, with no more rights than the process has by it. */
-	memory = (int)syscall(SYS_pidfd_getfd, target->pid_fd, *ret_fd, 0);
+	memory = fetch(target, *ret_fd);
 	r = memory < 0 ? -errno : fill_memory(memory, target->agent);
 	if (memory >= 0)
 		close(memory);
@@ -225,7 +248,7 @@ static int load_agent(struct gputrace_target *target, struct gt_courier *courier
 	r = copy_agent(target, courier, &fd);
 	if (r)
 		return r;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);
 	return close_there(courier, fd, load(courier, path, ret_entry));
 }
 
@@ -242,7 +265,7 @@ static int connect_agent(struct gputrace_target *target, struct gt_courier *cour
 		r = gt_courier_get(courier, room, pair, sizeof(pair));
 	if (r)
 		return r;
-	ours = (int)syscall(SYS_pidfd_getfd, target->pid_fd, pair[0], 0);
+	ours = fetch(target, pair[0]);
 	r = ours < 0 ? gt_error(-errno, "a descriptor of process %d cannot be fetched: %s", (int)target->pid, strerror(errno)) :
 	    gt_process_add(target, ours, false);
 	*ret_theirs = pair[1];

@@ -9,8 +9,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,49 +116,18 @@ int gt_find_library_in(const char *name, const char *library_path, char **ret_pa
 
 /* ---- in running processes ---- */
 
-/* Is it the library of that soname?  Its file has a longer number, or another one: libcuda.so.550.54 for libcuda.so.1. */
-static bool is_named(const char *path, const char *name)
-{
-	const char *slash = strrchr(path, '/'), *suffix = strstr(name, ".so");
-	size_t stem = suffix ? (size_t)(suffix - name) + 3 : strlen(name);
-
-	return slash && !strncmp(slash + 1, name, stem) && strchr(suffix ? "." : "", slash[1 + stem]);
-}
-
-/* A name for the mapped file that holds in our mount namespace; malloc'd, NULL: none can be opened. */
-static char *reachable(pid_t pid, const struct gt_mapping *mapping)
-{
-	char *candidate;
-
-	if (asprintf(&candidate, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, mapping->start,
-		     mapping->end) < 0)
-		return NULL;
-	if (is_library(candidate))
-		return candidate;
-	free(candidate);
-	if (asprintf(&candidate, "/proc/%d/root%s", (int)pid, mapping->path) < 0)
-		return NULL;
-	if (is_library(candidate))
-		return candidate;
-	free(candidate);
-	return NULL;
-}
-
 static char *search_process(const char *name, pid_t pid)
 {
 	struct gt_mappings mappings = { 0 };
-	char file[64], *found = NULL;
-	FILE *f;
+	char path[PATH_MAX], *found = NULL;
 
-	snprintf(file, sizeof(file), "/proc/%d/maps", (int)pid);
-	f = fopen(file, "re");
-	if (!f)
-		return NULL;
-	gt_mappings_read(&mappings, f);
-	fclose(f);
+	gt_mappings_of_process(&mappings, pid);
 	for (unsigned i = 0; !found && i < mappings.count; i++) {
-		if (mappings.list[i].path[0] == '/' && is_named(mappings.list[i].path, name))
-			found = reachable(pid, &mappings.list[i]);
+		const struct gt_mapping *mapping = &mappings.list[i];
+
+		if (mapping->executable && gt_mapping_is_library(mapping, name) &&
+		    gt_mapping_find_file(pid, mapping, path, sizeof(path)) && is_library(path))
+			found = strdup(path);
 	}
 	gt_mappings_free(&mappings);
 	return found;

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,17 +20,6 @@ struct processes {
 	struct process *list;
 	size_t count, room;
 };
-
-static int read_parent(pid_t pid, pid_t *ret_parent)
-{
-	char line[512];
-	const char *rest;
-	int r = gt_proc_stat_read(pid, line, sizeof(line), &rest);
-
-	if (r)
-		return r;
-	return sscanf(rest, " %*c %d", ret_parent) == 1 ? 0 : -ESRCH;
-}
 
 static int add(struct processes *all, pid_t pid, pid_t parent)
 {
@@ -51,8 +39,8 @@ static int add(struct processes *all, pid_t pid, pid_t parent)
 static int read_all(struct processes *all)
 {
 	DIR *dir = opendir("/proc");
+	struct gt_proc_stat stat;
 	struct dirent *entry;
-	pid_t parent;
 	int r = 0;
 
 	if (!dir)
@@ -60,8 +48,8 @@ static int read_all(struct processes *all)
 	while (r == 0 && (entry = readdir(dir))) {
 		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
-		if (pid > 0 && read_parent(pid, &parent) == 0)
-			r = add(all, pid, parent);
+		if (pid > 0 && gt_proc_stat_read(pid, &stat) == 0)
+			r = add(all, pid, stat.parent);
 	}
 	closedir(dir);
 	return r;

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "lib/util/proc_stat.h"
 
 #define DELETED " (deleted)"
 
@@ -27,7 +29,6 @@ static char *copy_path(const char *text)
 	return strndup(text, length);
 }
 
-/* false: no executable mapping. */
 static bool parse(const char *line, struct gt_mapping *mapping, int *ret_path)
 {
 	unsigned major, minor;
@@ -38,7 +39,8 @@ static bool parse(const char *line, struct gt_mapping *mapping, int *ret_path)
 		   ret_path) != 7)
 		return false;
 	mapping->device = (uint64_t)major << 32 | minor;
-	return permissions[2] == 'x' && mapping->start < mapping->end;
+	mapping->executable = permissions[2] == 'x';
+	return mapping->start < mapping->end;
 }
 
 static int add(struct gt_mappings *mappings, const struct gt_mapping *mapping)
@@ -80,6 +82,32 @@ int gt_mappings_read(struct gt_mappings *mappings, FILE *file)
 	return r;
 }
 
+static int read_of(struct gt_mappings *mappings, int thread)
+{
+	char path[64];
+	FILE *file;
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", thread);
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	r = gt_mappings_read(mappings, file);
+	fclose(file);
+	return r;
+}
+
+int gt_mappings_of_process(struct gt_mappings *mappings, int pid)
+{
+	int r = read_of(mappings, pid), thread;
+
+	/* Nothing is there, or the file does not open, once the main thread has ended. */
+	if (r != -ESRCH && (r || mappings->count))
+		return r;
+	thread = gt_proc_thread(pid);
+	return thread != pid ? read_of(mappings, thread) : r;
+}
+
 const struct gt_mapping *gt_mappings_find(const struct gt_mappings *mappings, uint64_t address)
 {
 	unsigned low = 0, high = mappings->count;
@@ -92,7 +120,41 @@ const struct gt_mapping *gt_mappings_find(const struct gt_mappings *mappings, ui
 		else
 			high = middle;
 	}
-	if (low == mappings->count || mappings->list[low].start > address)
+	if (low == mappings->count || mappings->list[low].start > address || !mappings->list[low].executable)
 		return NULL;
 	return &mappings->list[low];
+}
+
+/* ---- its file ---- */
+
+static bool is_number(const char *text, size_t length)
+{
+	return length && strspn(text, "0123456789.") >= length;
+}
+
+bool gt_mapping_is_library(const struct gt_mapping *mapping, const char *soname)
+{
+	const char *base = strrchr(mapping->path, '/'), *suffix = strstr(soname, ".so"), *end;
+	size_t stem = suffix ? (size_t)(suffix - soname) : strlen(soname);
+
+	if (mapping->path[0] != '/' || !base || strncmp(base + 1, soname, stem))
+		return false;
+	base += 1 + stem;
+	if (!suffix)
+		return !*base;
+	end = strstr(base, ".so");
+	return end && (end == base || (*base == '-' && is_number(base + 1, (size_t)(end - base - 1)))) &&
+	       (!end[3] || end[3] == '.');
+}
+
+bool gt_mapping_find_file(int pid, const struct gt_mapping *mapping, char *ret_path, size_t size)
+{
+	int thread = gt_proc_thread(pid);
+	struct stat status;
+
+	snprintf(ret_path, size, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, thread, mapping->start, mapping->end);
+	if (!stat(ret_path, &status))
+		return true;
+	return snprintf(ret_path, size, "/proc/%d/root%s", thread, mapping->path) < (int)size &&
+	       !stat(ret_path, &status) && status.st_ino == mapping->inode;
 }

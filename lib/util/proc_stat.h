@@ -2,13 +2,22 @@
 #ifndef GT_UTIL_PROC_STAT_H
 #define GT_UTIL_PROC_STAT_H
 
-#include <stddef.h>
+#include <stdint.h>
+
+/* Of a process, or of one of its threads. */
+struct gt_proc_stat {
+	int parent;
+	uint64_t start_ticks;	/* since boot */
+	uint64_t code, stack;	/* addresses; 1 and 0 where we may not see them; both 0: it has no memory, or none any more */
+};
+
+/* -errno: there is none; -ESRCH: it makes no sense. */
+int gt_proc_stat_read(int pid, struct gt_proc_stat *stat);
 
 /*
- * Read /proc/PID/stat into line.  *ret_rest: what follows the command's closing
- * bracket, from which fields are counted, since the command may hold anything; the
- * state comes first.  -errno: there is no such process; -ESRCH: it makes no sense.
+ * A thread by whose number /proc leads into the process: the main one, or another
+ * when that has ended and has no memory any more.  pid: none has.
  */
-int gt_proc_stat_read(int pid, char *line, size_t size, const char **ret_rest);
+int gt_proc_thread(int pid);
 
 #endif

@@ -26,6 +26,7 @@
  *	target knock		as vecadd 4, after knocking at the controller's door with a wrong secret
  *	target live THREADS [NR]	threads launch until a line is read, for each line before the last "." a
  *				module is loaded and run once; the system call NR would be the process's end
+ *	target headless THREADS	as live, by a thread, since the main one has ended
  *	target lie THREADS FILE	as live, and memfd_create() always returns a descriptor to read FILE by; without
  *				such a file, -1 and no error
  *	target clone		a child made behind the C library's back returns from main, then the parent
@@ -640,6 +641,31 @@ static void run_live(int threads_wanted)
 	printf("%s\n", read_counter() - 5 == (uint32_t)(32 * atomic_load(&live_launches)) ? "exact" : "wrong");
 }
 
+static void *run_headless(void *threads)
+{
+	bool ended = false;
+
+	/* Once the main thread has no memory any more. */
+	while (!ended) {
+		FILE *maps = fopen("/proc/self/maps", "r");
+
+		ended = !maps || getc(maps) == EOF;
+		if (maps)
+			fclose(maps);
+	}
+	CHECK(cuCtxSetCurrent(primary));
+	run_live((int)(intptr_t)threads);
+	exit(0);
+}
+
+static void become_headless(int threads)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, run_headless, (void *)(intptr_t)threads);
+	pthread_exit(NULL);
+}
+
 static int run_clone(void)
 {
 	pid_t child;
@@ -741,6 +767,8 @@ int main(int argc, char **argv)
 		run_global();
 	else if (!strcmp(what, "descriptors"))
 		run_descriptors();
+	else if (!strcmp(what, "headless"))
+		become_headless(number);
 	else if (!strcmp(what, "live")) {
 		if (argc > 3)
 			forbid(argv[3]);

@@ -418,6 +418,28 @@ START_TEST(a_program_in_another_mount_namespace)
 }
 END_TEST
 
+/* What /proc/PID has of the main thread is gone; the other threads launch on. */
+START_TEST(a_program_whose_main_thread_has_ended)
+{
+	struct seen seen = { 0 };
+
+	start_program(TARGET_PATH, "headless", "2", NULL, _i);
+	expect("ready");
+	attach();
+	say("load\n");
+	expect("another 69");
+	for (int j = 0; j < 1000 && (!seen.kernels || !seen.launches); j++) {
+		gputrace_reader_wait(reader, 100);
+		take(&seen);
+	}
+	detach(&seen);
+	ck_assert_uint_eq(seen.kernels, 1);
+	ck_assert_uint_gt(seen.launches, 1);
+	ck_assert_str_eq(seen.notes, "");
+	finish();
+}
+END_TEST
+
 static unsigned count_descriptors(void)
 {
 	char folder[64];
@@ -527,6 +549,7 @@ int main(void)
 	tcase_add_test(tcase, what_cannot_be_attached_is_refused);
 	tcase_add_loop_test(tcase, a_program_with_a_seccomp_filter, 0, 2);
 	tcase_add_test(tcase, a_program_in_another_mount_namespace);
+	tcase_add_loop_test(tcase, a_program_whose_main_thread_has_ended, 0, geteuid() ? 1 : 2);
 	tcase_add_test(tcase, an_agent_that_cannot_be_loaded);
 	tcase_add_loop_test(tcase, a_program_that_lies_about_descriptors, 0, 2);
 	tcase_add_test(tcase, a_stopped_program_with_a_strange_name);

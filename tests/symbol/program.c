@@ -3,10 +3,12 @@
  * program LIBRARY: loads it, says where places in it are, and obeys a line at a time:
  *	map NAME	give a made place a name in /tmp/perf-PID.map
  *	exec		begin anew
+ *	headless	the main thread ends, another one goes on
  *	load LIBRARY	load another one and say where its places are
  */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,8 @@
 #include <unistd.h>
 
 static void *made;
+
+static void become_headless(void);
 
 static void load(const char *path)
 {
@@ -51,15 +55,12 @@ static void name_made(const char *name)
 	fflush(stdout);
 }
 
-int main(int argc, char **argv)
+static char **arguments;
+
+static void *obey(void *nothing)
 {
 	char line[512];
 
-	made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (argc != 2 || made == MAP_FAILED)
-		return 1;
-	made = (char *)made + 0x100;
-	load(argv[1]);
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (!strncmp(line, "map ", 4))
@@ -67,7 +68,30 @@ int main(int argc, char **argv)
 		else if (!strncmp(line, "load ", 5))
 			load(line + 5);
 		else if (!strcmp(line, "exec"))
-			execv("/proc/self/exe", argv);
+			execv("/proc/self/exe", arguments);
+		else if (!strcmp(line, "headless"))
+			become_headless();
 	}
-	return 0;
+	exit(0);
+	return nothing;
+}
+
+/* Another thread goes on; the main one ends. */
+static void become_headless(void)
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, obey, NULL))
+		pthread_exit(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	arguments = argv;
+	made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (argc != 2 || made == MAP_FAILED)
+		return 1;
+	made = (char *)made + 0x100;
+	load(argv[1]);
+	obey(NULL);
 }

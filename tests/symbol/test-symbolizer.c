@@ -23,6 +23,7 @@
 #include "lib/symbol/module.h"
 #include "lib/symbol/process.h"
 #include "lib/symbol/symbolizer.h"
+#include "lib/util/proc_stat.h"
 #include "tests/suite.h"
 
 struct program {
@@ -226,6 +227,32 @@ START_TEST(test_loaded_later)
 	ck_assert_str_eq(gputrace_frame_get_module(at(program.pid, 0, program.place)), path);
 	end(&program);
 	remove_folder(folder);
+}
+END_TEST
+
+/* What /proc/PID has of the main thread is gone: the others tell, also of what was loaded afterwards and deleted. */
+START_TEST(test_main_thread_has_ended)
+{
+	char folder[64], path[96], line[128];
+	struct gt_proc_stat stat;
+	struct program program;
+
+	start(&program, 0, LIBRARY, NULL);
+	tell(&program, "headless");
+	do
+		ck_assert_int_eq(gt_proc_stat_read(program.pid, &stat), 0);
+	while (stat.code);
+	named(at(program.pid, 0, program.place), "inlined_inner");
+	copy_library(folder, path, "strip --strip-debug");
+	snprintf(line, sizeof(line), "load %s", path);
+	tell(&program, line);
+	listen_to(&program);
+	remove_folder(folder);
+	pause_ms(50);
+	named(at(program.pid, 0, program.hidden), "hidden_function");
+	name_made(&program, "made_by_thread");
+	named(at(program.pid, 0, program.made), "made_by_thread");
+	end(&program);
 }
 END_TEST
 
@@ -556,6 +583,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_inlined);
 	tcase_add_test(t, test_loaded_later);
+	tcase_add_test(t, test_main_thread_has_ended);
 	tcase_add_test(t, test_stripped);
 	tcase_add_loop_test(t, test_debug_file_apart, 0, 2);
 	tcase_add_test(t, test_deleted);
