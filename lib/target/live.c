@@ -34,9 +34,6 @@ int gt_live_find_libcuda(struct gputrace_target *target)
 	struct gt_mapped library;
 	int r = gt_mapped_find(target->pid, "libcuda.so.1", &library);
 
-	/* The file that it leads to may have a longer name. */
-	if (r == -ENOENT)
-		r = gt_mapped_find(target->pid, "libcuda.so", &library);
 	if (r)
 		return r;
 	free(target->libcuda);
@@ -82,16 +79,11 @@ static int new_target(struct gputrace_ctx *ctx, enum gt_target_kind kind, pid_t 
 	struct gputrace_target *target;
 	int r = read_opts(opts, &known);
 
+	if (!r)
+		r = gt_target_new(ctx, kind, &target);
 	if (r)
 		return r;
-	target = calloc(1, sizeof(*target));
-	if (!target)
-		return gt_error(-ENOMEM, "out of memory");
-	target->references = 1;
-	target->ctx = gputrace_ctx_ref(ctx);
-	target->kind = kind;
 	target->pid = pid;
-	target->go_fd = target->exec_fd = target->pid_fd = target->listen_fd = target->epoll_fd = -1;
 	r = fill(target, &known);
 	if (r) {
 		gputrace_target_unref(target);

@@ -328,8 +328,6 @@ int gt_spawn(struct gputrace_target *target, char *const argv[], const struct gp
 	char **envp = NULL;
 	int r;
 
-	target->go_fd = target->exec_fd = target->pid_fd = -1;
-	target->listen_fd = target->epoll_fd = -1;
 	if (target->software_device) {
 		char path[4096];
 

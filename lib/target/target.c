@@ -31,6 +31,20 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+int gt_target_new(struct gputrace_ctx *ctx, enum gt_target_kind kind, struct gputrace_target **ret_target)
+{
+	struct gputrace_target *target = calloc(1, sizeof(*target));
+
+	if (!target)
+		return gt_error(-ENOMEM, "out of memory");
+	target->references = 1;
+	target->ctx = gputrace_ctx_ref(ctx);
+	target->kind = kind;
+	target->go_fd = target->exec_fd = target->pid_fd = target->listen_fd = target->epoll_fd = -1;
+	*ret_target = target;
+	return 0;
+}
+
 struct gputrace_target *gputrace_target_ref(struct gputrace_target *target)
 {
 	if (target)
@@ -97,11 +111,9 @@ int gputrace_target_spawn(struct gputrace_ctx *ctx, char *const argv[],
 	r = gt_spawn_check(argv, &known);
 	if (r)
 		return r;
-	target = calloc(1, sizeof(*target));
-	if (!target)
-		return gt_error(-ENOMEM, "out of memory");
-	target->references = 1;
-	target->ctx = gputrace_ctx_ref(ctx);
+	r = gt_target_new(ctx, GT_TARGET_SPAWNED, &target);
+	if (r)
+		return r;
 	target->software_device = known.device == GPUTRACE_DEVICE_SIM;
 	target->agent_ring_bytes = known.agent_ring_bytes;
 	target->gpu_ring_bytes = known.gpu_ring_bytes;

@@ -121,6 +121,9 @@ struct gputrace_target {
 	struct gputrace_reader *reader;
 };
 
+/* With one reference and nothing in it; -ENOMEM, with gt_error() text. */
+int gt_target_new(struct gputrace_ctx *ctx, enum gt_target_kind kind, struct gputrace_target **ret_target);
+
 /* Ask every live agent for a snapshot of its device arenas and wait; -1: for ever. */
 int gt_target_flush(struct gputrace_target *target, int timeout_ms);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that are only watched, by the operating system's kernel: no agent gets into them. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -38,14 +37,10 @@ int gputrace_target_watch(struct gputrace_ctx *ctx, int pid, struct gputrace_tar
 
 	if (pid <= 0 && pid != GPUTRACE_EVERY_PROCESS)
 		return gt_error(-EINVAL, "%d is not the number of a process", pid);
-	target = calloc(1, sizeof(*target));
-	if (!target)
-		return gt_error(-ENOMEM, "out of memory");
-	target->references = 1;
-	target->ctx = gputrace_ctx_ref(ctx);
-	target->kind = GT_TARGET_WATCHED;
+	r = gt_target_new(ctx, GT_TARGET_WATCHED, &target);
+	if (r)
+		return r;
 	target->pid = pid;
-	target->go_fd = target->exec_fd = target->pid_fd = target->listen_fd = target->epoll_fd = -1;
 	r = look_at(target);
 	if (r) {
 		gputrace_target_unref(target);
