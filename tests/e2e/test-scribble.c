@@ -150,5 +150,5 @@ int main(void)
 		sscanf(seeds, "%d:%d", &from, &to);
 	tcase_set_timeout(tcase, 180);
 	tcase_add_loop_test(tcase, scribbled_over, from, to);
-	return run_suite("a program that scribbles", tcase);
+	return run_case("a program that scribbles", tcase);
 }
