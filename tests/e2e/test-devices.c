@@ -42,6 +42,13 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static bool is_misplaced(const struct gputrace_event *event)
+{
+	uint64_t time = gputrace_event_get_time(event), error = gputrace_event_get_time_error(event);
+
+	return time + error + 1000000000 < run.launches[0].time || time > now() + error;
+}
+
 static void watch(struct run *unused, const struct gputrace_event *event)
 {
 	const struct gputrace_gpu *gpu = gputrace_event_get_gpu(event);
@@ -58,10 +65,9 @@ static void watch(struct run *unused, const struct gputrace_event *event)
 	seen[number].kernels++;
 	seen[number].threads += (uint64_t)grid[0] * block[0];
 	seen[number].device = gputrace_event_get_device(event);
-	/* By another device's clock it would be more than a second away.  On a busy host there may be no sample of it yet. */
+	/* By another device's clock it would be more than a second away, of which its error would know nothing. */
 	if (gputrace_event_get_time_error(event) != UINT64_MAX)
-		seen[number].misplaced += gputrace_event_get_time(event) + 1000000000 < run.launches[0].time ||
-					  gputrace_event_get_time(event) > now();
+		seen[number].misplaced += is_misplaced(event);
 }
 
 static void set_up(void)
