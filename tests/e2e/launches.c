@@ -95,18 +95,24 @@ static void tell_parameters(CUfunction f)
 
 static void tell_list(void)
 {
-	CUfunction list[4] = { NULL };
-	unsigned count = 0;
+	CUfunction list[8];
+	unsigned count = 0, untouched = 0;
 	const char *name;
 
 	CHECK(cuModuleGetFunctionCount(&count, module));
-	CHECK(cuModuleEnumerateFunctions(list, count, module));
+	/* More room than needed, with something in it that is no function. */
+	memset(list, 0x5a, sizeof(list));
+	CHECK(cuModuleEnumerateFunctions(list, 8, module));
 	printf("%u functions:", count);
 	for (unsigned i = 0; i < count; i++) {
 		CHECK(cuFuncGetName(&name, list[i]));
 		printf(" %s%s", name, list[i] == add || list[i] == far ? "" : "?");
 	}
-	printf("\n");
+	for (unsigned i = count; i < 8; i++)
+		untouched += (uintptr_t)list[i] == 0x5a5a5a5a5a5a5a5a;
+	CHECK(cuModuleEnumerateFunctions(list, 1, module));
+	CHECK(cuFuncGetName(&name, list[0]));
+	printf("; %u untouched; first %s\n", untouched, name);
 }
 
 static void tell_library(void)

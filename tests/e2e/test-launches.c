@@ -44,7 +44,7 @@ static uint64_t plain_launches(void)
 START_TEST(answers)
 {
 	run_both("examples/bpf/threads.bpf.o", "answers", NULL);
-	ck_assert_ptr_nonnull(strstr(run.output, "2 functions: add far\n"));
+	ck_assert_ptr_nonnull(strstr(run.output, "2 functions: add far; 6 untouched; first add\n"));
 	ck_assert_ptr_nonnull(strstr(run.output, "node: same function 1, parameter 3, counter 3480\n"));
 	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 3 * 256 + 5 * 32);
 	ck_assert_uint_eq(plain_launches(), 0);

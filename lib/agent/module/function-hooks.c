@@ -43,49 +43,58 @@ static CUresult hook_cuLibraryGetKernelCount(unsigned int *count, CUlibrary libr
 	LEARN(gt_cu.cuLibraryGetKernelCount(count, library), *count -= gt_module_copies(library));
 }
 
-typedef CUresult name_fn(const char **name, void *function);
+/* How the driver lists the functions of a handle of this kind. */
+struct lister {
+	CUresult (*count)(unsigned int *count, void *handle);
+	CUresult (*list)(void **list, unsigned int room, void *handle);
+	CUresult (*name)(const char **name, void *function);
+	enum gt_handle kind;
+};
 
-/* Learn the program's own functions among all of them and move these to the front of its list. */
+/* Learn the program's own functions among all of them and put these into its list. */
 static void sift(void **list, unsigned int room, void *const *all, unsigned int count, void *handle,
-		 name_fn *name_of, enum gt_handle kind)
+		 const struct lister *driver)
 {
 	unsigned int kept = 0;
 	const char *name;
 
 	for (unsigned int i = 0; i < count && kept < room; i++) {
-		bool named = all[i] && name_of && !name_of(&name, all[i]);
+		bool named = all[i] && driver->name && !driver->name(&name, all[i]);
 
-		if (named && gt_module_has_copy(handle, name))
+		if (!all[i] || (named && gt_module_has_copy(handle, name)))
 			continue;
 		list[kept++] = all[i];
 		if (named)
-			gt_function_named(all[i], handle, name, kind);
+			gt_function_named(all[i], handle, name, driver->kind);
 	}
 }
 
-typedef CUresult list_fn(void **list, unsigned int room, void *handle);
-
-/* The driver gives out as many as are asked for, so ask for the copies as well. */
-static CUresult list_own(void **list, unsigned int room, void *handle, list_fn *driver, name_fn *name_of,
-			 enum gt_handle kind)
+/* The program's list may have more room than there are functions, and holds anything there. */
+static CUresult list_own(void **list, unsigned int room, void *handle, const struct lister *driver)
 {
-	unsigned int more = list && room ? room + gt_module_copies(handle) : room;
-	void **all = more > room ? calloc(more, sizeof(*all)) : list;
-	CUresult result = driver(all ? all : list, all ? more : room, handle);
+	unsigned int count = 0;
+	void **all = NULL;
+	CUresult result;
 
-	if (!result && all)
-		sift(list, room, all, more, handle, name_of, kind);
-	if (all != list)
-		free(all);
+	if (list && room && driver->count && !driver->count(&count, handle) && count)
+		all = calloc(count, sizeof(*all));
+	result = all ? driver->list(all, count, handle) : driver->list(list, room, handle);
+	if (all && !result)
+		sift(list, room, all, count, handle, driver);
+	free(all);
 	return result;
 }
 
+#define LISTER(count_of, list_of, name_of, handle_kind) \
+	{ (__typeof__(((struct lister *)0)->count))gt_cu.count_of, (__typeof__(((struct lister *)0)->list))gt_cu.list_of, \
+	  (__typeof__(((struct lister *)0)->name))gt_cu.name_of, handle_kind }
+
 static CUresult hook_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count, CUmodule module)
 {
-	CUresult result = gt_enter() ?
-		list_own((void **)functions, count, module, (list_fn *)gt_cu.cuModuleEnumerateFunctions,
-			 (name_fn *)gt_cu.cuFuncGetName, GT_HANDLE_MODULE) :
-		gt_cu.cuModuleEnumerateFunctions(functions, count, module);
+	const struct lister driver = LISTER(cuModuleGetFunctionCount, cuModuleEnumerateFunctions, cuFuncGetName,
+					    GT_HANDLE_MODULE);
+	CUresult result = gt_enter() ? list_own((void **)functions, count, module, &driver) :
+			  gt_cu.cuModuleEnumerateFunctions(functions, count, module);
 
 	gt_leave();
 	return result;
@@ -93,10 +102,10 @@ static CUresult hook_cuModuleEnumerateFunctions(CUfunction *functions, unsigned 
 
 static CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int count, CUlibrary library)
 {
-	CUresult result = gt_enter() ?
-		list_own((void **)kernels, count, library, (list_fn *)gt_cu.cuLibraryEnumerateKernels,
-			 (name_fn *)gt_cu.cuKernelGetName, GT_HANDLE_LIBRARY) :
-		gt_cu.cuLibraryEnumerateKernels(kernels, count, library);
+	const struct lister driver = LISTER(cuLibraryGetKernelCount, cuLibraryEnumerateKernels, cuKernelGetName,
+					    GT_HANDLE_LIBRARY);
+	CUresult result = gt_enter() ? list_own((void **)kernels, count, library, &driver) :
+			  gt_cu.cuLibraryEnumerateKernels(kernels, count, library);
 
 	gt_leave();
 	return result;
