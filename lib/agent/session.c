@@ -147,12 +147,16 @@ static bool is_sealed(int fd, int seals)
 	return have >= 0 && (have & seals) == seals;
 }
 
-/* A map of the operating system's has a size that nobody can change; files do not. */
-static bool is_fixed(int fd)
+/*
+ * A map of the operating system's has a size that nobody can change, and more of it
+ * is not given out; files may be short, or become so.
+ */
+static bool has_for_ever(int fd, uint64_t bytes)
 {
 	struct stat stat;
 
-	return !fstat(fd, &stat) && (!(stat.st_mode & S_IFMT) || is_sealed(fd, F_SEAL_SHRINK));
+	return !fstat(fd, &stat) && (!(stat.st_mode & S_IFMT) ||
+				     (is_sealed(fd, F_SEAL_SHRINK) && (uint64_t)stat.st_size >= bytes));
 }
 
 static bool fits(uint64_t offset, uint64_t size, uint64_t total)
@@ -306,11 +310,11 @@ static bool read_config(struct gt_session *s, int fd)
 	return true;
 }
 
-/* Put the shared maps' pages into every context area.  A map that is too short is refused by its mmap. */
+/* Put the shared maps' pages into every context area. */
 static bool map_maps(const struct gt_session *s, const int *fds)
 {
 	for (unsigned i = 0; i < s->shared_count; i++) {
-		if (!is_fixed(fds[i])) {
+		if (!has_for_ever(fds[i], s->shared[i].bytes)) {
 			errno = EINVAL;
 			return false;
 		}

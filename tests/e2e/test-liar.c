@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,6 +251,54 @@ START_TEST(unsealed)
 }
 END_TEST
 
+/* What the agent has said so far in its ring, all records as one text. */
+static void hear_notes(int memory, const struct gt_shm *shm, char *text, size_t size)
+{
+	struct gt_record record;
+	struct gt_rec_note note;
+	uint64_t at = 0;
+
+	*text = 0;
+	for (; pread(memory, &record, sizeof(record), (off_t)(shm->agent_ring + at)) == sizeof(record) && record.len;
+	     at += record.len) {
+		off_t payload = (off_t)(shm->agent_ring + at + sizeof(record));
+		size_t length = strlen(text);
+
+		if (record.type == GT_REC_NOTE && pread(memory, &note, sizeof(note), payload) == sizeof(note) &&
+		    note.text_size < size - length)
+			ck_assert_int_eq(pread(memory, text + length, note.text_size, payload + (off_t)sizeof(note)),
+					 note.text_size);
+	}
+}
+
+/* A map that is sealed, but has fewer bytes than were said: to touch the rest would be the program's end. */
+START_TEST(short_map)
+{
+	struct {
+		struct gt_config config;
+		struct gt_config_shared shared;
+		char text, strings;
+	} config = { .config = honest_config.config,
+		     .shared = { (sizeof(struct gt_host_arena) + 4095) & ~4095ull, 8192 } };
+	struct gt_shm shm = honest_layout();
+	char notes[4096];
+	int fds[3];
+
+	config.config.shared_count = 1;
+	fds[0] = file_of(&shm, sizeof(shm), AREA * (1 + GT_CONTEXTS_MAX), SEALS);
+	fds[1] = file_of(&config, offsetof(__typeof__(config), strings) + 1, offsetof(__typeof__(config), strings) + 1,
+			 SEALS | F_SEAL_WRITE);
+	fds[2] = file_of("", 1, _i ? 8192 : 4096, SEALS);
+	start_target("vecadd", "20");
+	hear_hello();
+	give_config(fds, 3);
+	ck_assert(is_ready());
+	hear_notes(fds[0], &shm, notes, sizeof(notes));
+	ck_assert_msg((strstr(notes, "cannot be mapped here") != NULL) == !_i, "%s", notes);
+	assert_as_if_alone("vecadd", "20", 60);
+}
+END_TEST
+
 /* A ring at the very end of the memory, and a head that is no multiple of 8. */
 START_TEST(crooked_head)
 {
@@ -321,6 +370,7 @@ int main(void)
 	tcase_add_test(tcase, hung_up_at_hello);
 	tcase_add_test(tcase, honest_for_once);
 	tcase_add_loop_test(tcase, unsealed, 0, 2);
+	tcase_add_loop_test(tcase, short_map, 0, 2);
 	tcase_add_test(tcase, crooked_head);
 	tcase_add_test(tcase, flood);
 	tcase_add_loop_test(tcase, nonsense, 0, 81 + 36);
