@@ -50,6 +50,8 @@ PROGRAMS = {
     "vecadd-speed": variant("vecadd.cu", "-compress-mode=speed"),
     "vecadd-balance": variant("vecadd.cu", "-compress-mode=balance"),
     "vecadd-shared": variant("vecadd.cu", "-cudart=shared"),
+    "speed-ptx": variant("speed.cu", PTX),
+    "speed-linked": variant("speed.cu", NATIVE, "-rdc=true"),
     "threads-ptds": variant("threads.cu", "-default-stream=per-thread"),
     # CUDA runtime.
     **plain("accesses", "async", "attributes", "calls", "cluster", "conditional", "fault", "graph", "graph-change",

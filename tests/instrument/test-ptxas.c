@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NVIDIA's assembler, where there is one, accepts what comes out. */
+#include <fcntl.h>
+#include <gelf.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/instrument/corpus.h"
+
+#define NAME_SIZE 64
 
 static char ptxas[4096];
 
@@ -27,25 +31,33 @@ static int find_ptxas(void)
 	return 0;
 }
 
-/* unresolved: functions may be missing. */
-static int assemble_as(const char *text, const char *arch, int unresolved)
+/* For linking: functions may be missing.  The code is then in the file `out`. */
+static int assemble_to(char out[NAME_SIZE], const char *text, const char *arch, int for_linking)
 {
-	char file[] = "/tmp/test-ptxas-XXXXXX", out[sizeof(file) + 8], option[32];
+	char file[] = "/tmp/test-ptxas-XXXXXX", option[32];
 	int fd = mkstemp(file), status = -1;
 	pid_t pid;
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 	close(fd);
-	snprintf(out, sizeof(out), "%s.cubin", file);
+	snprintf(out, NAME_SIZE, "%s.cubin", file);
 	snprintf(option, sizeof(option), "-arch=%s", arch);
 	pid = fork();
 	if (!pid) {
-		execl(ptxas, "ptxas", option, "-w", file, "-o", out, unresolved ? "-c" : NULL, (char *)NULL);
+		execl(ptxas, "ptxas", option, "-w", file, "-o", out, for_linking ? "-c" : NULL, (char *)NULL);
 		_exit(127);
 	}
 	waitpid(pid, &status, 0);
 	unlink(file);
+	return status;
+}
+
+static int assemble_as(const char *text, const char *arch, int for_linking)
+{
+	char out[NAME_SIZE];
+	int status = assemble_to(out, text, arch, for_linking);
+
 	unlink(out);
 	return status;
 }
@@ -143,6 +155,71 @@ START_TEST(older_targets)
 }
 END_TEST
 
+/* LDS.128: opcode 0x984, with 6 in bits 73 to 75. */
+static unsigned count_wide(const uint64_t *words, size_t bytes)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < bytes / 16; i++)
+		count += (words[2 * i] & 0xfff) == 0x984 && (words[2 * i + 1] >> 9 & 7) == 6;
+	return count;
+}
+
+/* In the code of the kernel. */
+static unsigned wide_loads(const char *text, const char *arch, int for_linking, const char *kernel)
+{
+	char out[NAME_SIZE], name[NAME_SIZE];
+	Elf_Scn *section = NULL;
+	unsigned count = 0;
+	size_t names;
+	GElf_Shdr header;
+	Elf_Data *data;
+	Elf *elf;
+	int fd;
+
+	ck_assert_int_eq(assemble_to(out, text, arch, for_linking), 0);
+	snprintf(name, sizeof(name), ".text.%s", kernel);
+	elf_version(EV_CURRENT);
+	fd = open(out, O_RDONLY | O_CLOEXEC);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	ck_assert_int_eq(elf_getshdrstrndx(elf, &names), 0);
+	while ((section = elf_nextscn(elf, section))) {
+		ck_assert_ptr_nonnull(gelf_getshdr(section, &header));
+		if (strcmp(elf_strptr(elf, names, header.sh_name), name))
+			continue;
+		data = elf_rawdata(section, NULL);
+		count += count_wide(data->d_buf, data->d_size);
+	}
+	elf_end(elf);
+	close(fd);
+	unlink(out);
+	return count;
+}
+
+/*
+ * The driver compiles for linking, and then knows of shared memory only what is said of
+ * its alignment: a row of 16 floats would be loaded one by one.  The loop over rows is unrolled
+ * eight times.
+ */
+START_TEST(rows_are_loaded_as_before)
+{
+	static const struct corpus_file file = { .name = "tiles.ptx" };
+	static const struct gt_probe entry = { .function = "probe", .kernel = "*" };
+	const char *arch = _i ? "sm_90" : "sm_75";
+	char *text = corpus_load(&file), *out;
+
+	in_copies = 1;
+	out = instrument(text, &entry, 1);
+	in_copies = 0;
+	ck_assert_uint_eq(wide_loads(text, arch, 0, "tiles"), 8 * 16 / 4);
+	ck_assert_uint_eq(wide_loads(text, arch, 1, "tiles"), 0);
+	ck_assert_uint_eq(wide_loads(out, arch, 1, "tiles"), 8 * 16 / 4);
+	ck_assert_uint_eq(wide_loads(out, arch, 1, "tiles" COPY), 8 * 16 / 4);
+	free(text);
+	free(out);
+}
+END_TEST
+
 START_TEST(a_fault_is_seen)	/* the check itself works */
 {
 	ck_assert_int_ne(assemble(".version 8.0\n.target sm_75\n.entry k { rot; }\n", "sm_75"), 0);
@@ -165,5 +242,6 @@ int main(void)
 	tcase_add_loop_test(tcase, every_point_in_copies, 0, CORPUS_COUNT);
 	tcase_add_test(tcase, copied_parameters);
 	tcase_add_test(tcase, older_targets);
+	tcase_add_loop_test(tcase, rows_are_loaded_as_before, 0, 2);
 	return run_case("ptxas", tcase);
 }

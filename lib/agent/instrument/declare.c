@@ -39,7 +39,8 @@ struct declaration {		/* of a variable or parameter */
 	enum ptx_class class;
 	uint32_t size, align;	/* size of one element, 0 if opaque */
 	struct ptx_range name;
-	uint64_t total;
+	struct ptx_range said;	/* the number behind .align */
+	uint64_t total;		/* of an array in shared memory whose length is not a mere number: a divisor */
 };
 
 /* State space and the dotted words up to the name. */
@@ -50,6 +51,7 @@ static int parse_type(struct ptx_parser *p, struct declaration *d)
 
 	d->class = space_class(p);
 	d->size = 0;
+	d->said.length = 0;
 	r = gt_parse_next(p);
 	while (!r && p->token.kind == PTX_WORD && p->token.c == '.') {
 		size = gt_ptx_type_size(p->ptx->text + p->token.at, p->token.length);
@@ -63,6 +65,7 @@ static int parse_type(struct ptx_parser *p, struct declaration *d)
 			lanes = 4;
 		if (gt_token_is(p, ".align")) {
 			r = gt_parse_next(p);
+			d->said = (struct ptx_range){ p->token.at, p->token.length };
 			r = r ? r : gt_parse_count(p, &size);
 			if (!r && !pointee)
 				align = size;
@@ -80,6 +83,19 @@ static int parse_type(struct ptx_parser *p, struct declaration *d)
 	d->size *= lanes;
 	d->align = align > d->size ? align : d->size;	/* ptxas never goes below the natural one */
 	return 0;
+}
+
+/* "N]": N; any other expression: 1, which divides its value. */
+static uint32_t known_count(const struct ptx_parser *p)
+{
+	struct ptx_token ahead;
+	uint32_t n;
+
+	gt_lex_peek(&p->lexer, &ahead);
+	if (ahead.kind != PTX_PUNCT || ahead.c != ']' || p->token.kind != PTX_WORD ||
+	    gt_ptx_number(p->ptx->text + p->token.at, p->token.length, &n) < 0)
+		return 1;
+	return n;
 }
 
 /* NAME, NAME<N> or NAME[N][M]. */
@@ -109,6 +125,8 @@ static int parse_declarator(struct ptx_parser *p, struct declaration *d)
 			r = gt_parse_count(p, &n);
 			if (!r && !gt_token_punct(p, ']'))
 				return gt_parse_fail(p, "expected ']'");
+		} else if (!r && !gt_token_punct(p, ']') && d->class == PTX_CLASS_SHARED) {
+			n = known_count(p);
 		}
 		while (!r && !gt_token_punct(p, ']')) {
 			if (p->token.kind == PTX_END)
@@ -146,10 +164,23 @@ static int parse_initializer(struct ptx_parser *p)
 	return r;
 }
 
+/* See gt_ptx.alignments. */
+static int note_alignment(struct ptx_parser *p, const struct declaration *d)
+{
+	struct gt_ptx *ptx = p->ptx;
+	int r = gt_ptx_grow(&ptx->alignments, ptx->alignment_count, &ptx->alignment_room, sizeof(*ptx->alignments));
+
+	if (r < 0)
+		return r;
+	ptx->alignments[ptx->alignment_count++] = d->said;
+	return 0;
+}
+
 int gt_parse_declaration(struct ptx_parser *p)
 {
 	struct declaration d;
 	int r = parse_type(p, &d);
+	int widen = d.class == PTX_CLASS_SHARED && d.said.length && d.align < PTX_SHARED_ALIGN;
 
 	for (;;) {
 		r = r ? r : parse_declarator(p, &d);
@@ -157,8 +188,11 @@ int gt_parse_declaration(struct ptx_parser *p)
 			r = parse_initializer(p);
 		if (r < 0)
 			return r;
-		if (gt_token_punct(p, ';'))
-			return gt_parse_next(p);
+		widen &= d.total % PTX_SHARED_ALIGN == 0;
+		if (gt_token_punct(p, ';')) {
+			r = widen ? note_alignment(p, &d) : 0;
+			return r ? r : gt_parse_next(p);
+		}
 		if (!gt_token_punct(p, ','))
 			return gt_parse_fail(p, "expected ',' or ';'");
 		r = gt_parse_next(p);

@@ -29,6 +29,8 @@ struct weave {
 	struct ptx_inlines inlines;
 	struct ptx_text out;
 	uint32_t copied;		/* the program's text is written up to here */
+	uint32_t alignment;		/* the next one in the text, of ptx->alignments */
+	uint32_t alignment_count;	/* 0: the text stays what it is */
 	unsigned *here;			/* scratch: probes that run at one place */
 	/* The function at hand. */
 	const struct ptx_function *function;
@@ -60,6 +62,23 @@ static void write_copy_name(struct weave *w, uint32_t function)
 	gt_text_puts(&w->out, COPY_SUFFIX);
 }
 
+/* Up to there, with alignments raised. */
+static void copy_aligned(struct weave *w, uint32_t at)
+{
+	const struct ptx_range *alignments = w->ptx->alignments;
+
+	/* Functions may be copied more than once. */
+	while (w->alignment && alignments[w->alignment - 1].at >= w->copied)
+		w->alignment--;
+	for (; w->alignment < w->alignment_count && alignments[w->alignment].at < at; w->alignment++) {
+		gt_text_add(&w->out, w->ptx->text + w->copied, alignments[w->alignment].at - w->copied);
+		gt_text_printf(&w->out, "%u", PTX_SHARED_ALIGN);
+		w->copied = alignments[w->alignment].at + alignments[w->alignment].length;
+	}
+	gt_text_add(&w->out, w->ptx->text + w->copied, at - w->copied);
+	w->copied = at;
+}
+
 /* Up to there, with the calls in it changed to ones of copies. */
 static void rename_calls(struct weave *w, uint32_t at)
 {
@@ -70,7 +89,7 @@ static void rename_calls(struct weave *w, uint32_t at)
 		name = &w->ptx->calls[w->call];
 		if (name->at < w->copied || !is_copied(w, w->reach.callee[w->call]))
 			continue;
-		gt_text_add(&w->out, w->ptx->text + w->copied, name->at - w->copied);
+		copy_aligned(w, name->at);
 		write_copy_name(w, w->reach.callee[w->call]);
 		w->copied = name->at + name->length;
 	}
@@ -80,8 +99,7 @@ static void copy_to(struct weave *w, uint32_t at)
 {
 	if (w->renaming)
 		rename_calls(w, at);
-	gt_text_add(&w->out, w->ptx->text + w->copied, at - w->copied);
-	w->copied = at;
+	copy_aligned(w, at);
 }
 
 /* ---- places ---- */
@@ -500,6 +518,7 @@ static int weave_module(struct weave *w, const char *probe_text)
 	if (r < 0)
 		return r;
 	if (planned) {
+		w->alignment_count = w->ptx->alignment_count;
 		r = gt_reach_find(w->ptx, w->probes, w->probe_count, w->plans, &w->reach, w->err);
 		if (r < 0)
 			return r;

@@ -542,6 +542,7 @@ void gt_ptx_free(struct gt_ptx *ptx)
 	free(ptx->statements);
 	free(ptx->accesses);
 	free(ptx->calls);
+	free(ptx->alignments);
 	free(ptx->aliases);
 	free(ptx->text);
 	free(ptx);

@@ -10,6 +10,8 @@
 #define PTX_HIDDEN "__gt_launch"	/* the hidden parameter */
 #define PTX_HIDDEN_BYTES 24u
 
+#define PTX_SHARED_ALIGN 16u		/* as loads are at most wide */
+
 struct ptx_range {		/* a piece of the text */
 	uint32_t at, length;
 };
@@ -111,6 +113,14 @@ struct gt_ptx {
 	uint32_t access_count, access_room;
 	struct ptx_range *calls;	/* names of the functions called directly */
 	uint32_t call_count, call_room;
+	/*
+	 * Numbers behind .align that become PTX_SHARED_ALIGN: of variables in shared memory that
+	 * fill whole such units, so that none takes more room than before, or whose size the launch
+	 * says.  The driver compiles what it links without knowing where they will be, and
+	 * makes one wide load of several only where the alignment that is said allows it.
+	 */
+	struct ptx_range *alignments;
+	uint32_t alignment_count, alignment_room;
 	struct ptx_alias *aliases;
 	uint32_t alias_count, alias_room;
 };

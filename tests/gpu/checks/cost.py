@@ -14,6 +14,8 @@ PROBES = (
     ("trace-map", "memory trace, each warp, map", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
 )
 ROUTES = ("graft", "ptx")
+# What a copy made from PTX may be measured against: the driver compiles it, and for linking.
+BUILDS = (("speed-ptx", "nothing, PTX compiled by the driver"), ("speed-linked", "nothing, compiled for linking"))
 TITLE = "Cost in kernel time"
 
 
@@ -56,6 +58,7 @@ def cost_in_kernels(lab):
     again = times(lab.bare(program))
     # The same program by itself, at the begin and at the end: what a ratio can be trusted for.
     rows.append(("nothing, once more", "", *ratios(again, first, {})[0]))
+    rows += [(what, "", *ratios(times(lab.bare(lab.program(name))), first, {})[0]) for name, what in BUILDS]
     heads = (f"{kernel}, bare {first[kernel] / 1000:.2f} us" for kernel in KERNELS)
     lab.tables[TITLE] = (("program", "route", *heads), rows)
     text = "; ".join(" ".join((what, route, " / ".join(cell.rpartition(" ")[2] for cell in cells)))
