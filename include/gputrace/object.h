@@ -214,6 +214,20 @@ GPUTRACE_API int gputrace_map_sum(struct gputrace_map *map, int instance,
 GPUTRACE_API int gputrace_map_read_all(struct gputrace_map *map, int instance, void *keys,
 				       void *values, uint32_t capacity, uint32_t *ret_count);
 
+/*
+ * The values of an array themselves, to be read without copying: the value of slot s
+ * of element i is at *ret_values + (i * slots + s) * *ret_stride, with i from 0 to
+ * max_entries - 1, and *ret_stride the value size rounded up to 8 bytes.  They belong
+ * to the object and stay until its last reference is gone, also when the target
+ * ends; not to be written.  What is in them is of the last refresh and changes with
+ * the next one; of GPUTRACE_MAP_HOST and shared maps, of the moment, while programs
+ * write them: each word is whole, several need not go together.  -EOPNOTSUPP: the
+ * map is no array; -ERANGE: no such instance; -ENOMEM, -EINVAL: the system does not
+ * map the memory once more.
+ */
+GPUTRACE_API int gputrace_map_borrow_values(struct gputrace_map *map, int instance,
+					    const void **ret_values, size_t *ret_stride);
+
 /* Values kept for each key: 1, or the number of threads, warps, blocks or SMs. */
 GPUTRACE_API uint32_t gputrace_map_get_slots(const struct gputrace_map *map);
 

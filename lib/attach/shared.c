@@ -146,7 +146,7 @@ static int connect_map(struct gputrace_target *target, struct gputrace_map *map,
 	if (r)
 		return r;
 	gt_map_write_initial(map, shared.memory);
-	r = gt_map_go_live(map, shared.memory);
+	r = gt_map_go_live(map, shared.memory, shared.fd);
 	if (r) {
 		munmap(shared.memory, shared.bytes);
 		close(shared.fd);

@@ -48,9 +48,11 @@ void gt_map_free(struct gputrace_map *map)
 
 	if (!map)
 		return;
-	for (i = 0; i < map->instance_count; i++)
-		if (map->instances[i].owned)
+	for (i = 0; i < map->instance_count; i++) {
+		if (map->instances[i].owned && !map->instances[i].window.pages)
 			free(map->instances[i].memory);
+		gt_map_window_close(&map->instances[i].window);
+	}
 	free(map->instances);
 	free(map->initial);
 	free(map->name);
@@ -126,7 +128,7 @@ int gt_map_add_instance(struct gputrace_map *map, void *memory, gt_map_refresh_f
 			void *data, const struct gputrace_instance_info *info, unsigned *ret_index)
 {
 	struct gt_map_instance instance = {
-		.memory = memory, .refresh = refresh, .data = data, .info = GT_INSTANCE_NOWHERE,
+		.memory = memory, .fd = -1, .refresh = refresh, .data = data, .info = GT_INSTANCE_NOWHERE,
 	};
 
 	if (info)
@@ -141,13 +143,25 @@ void gt_map_share(struct gputrace_map *map)
 	map->desc.host_memory = 1;
 }
 
-int gt_map_go_live(struct gputrace_map *map, void *memory)
+int gt_map_go_live(struct gputrace_map *map, void *memory, int fd)
 {
-	struct gt_map_instance instance = { .memory = memory, .writable = true, .info = GT_INSTANCE_NOWHERE };
+	struct gt_map_instance instance = {
+		.memory = memory, .fd = fd, .writable = true, .info = GT_INSTANCE_NOWHERE,
+	};
 	int r = add_instance(map, &instance, &map->live_instance);
 
 	map->live = !r;
 	return r;
+}
+
+static void *copy_of(const struct gputrace_map *map, const struct gt_map_instance *instance)
+{
+	void *copy;
+
+	if (instance->window.pages)
+		return gt_map_window_keep(&instance->window, instance->memory, map->layout.bytes);
+	copy = malloc(map->layout.bytes);
+	return copy ? memcpy(copy, instance->memory, map->layout.bytes) : NULL;
 }
 
 int gt_map_keep_instance(struct gputrace_map *map, unsigned index)
@@ -165,11 +179,11 @@ int gt_map_keep_instance(struct gputrace_map *map, unsigned index)
 		instance->memory = NULL;
 		return 0;
 	}
-	copy = malloc(map->layout.bytes);
+	copy = copy_of(map, instance);
 	if (!copy)
 		return gt_error(-ENOMEM, "out of memory for the contents of map %s", map->name);
-	memcpy(copy, instance->memory, map->layout.bytes);
 	instance->memory = copy;
+	instance->fd = -1;
 	instance->owned = true;
 	instance->refresh = NULL;
 	instance->data = NULL;
@@ -184,7 +198,7 @@ static size_t host_bytes(const struct gputrace_map *map)
 
 int gt_map_host_instance(struct gputrace_map *map, void **ret_memory)
 {
-	struct gt_map_instance instance = { .owned = true, .writable = true, .info = GT_INSTANCE_NOWHERE };
+	struct gt_map_instance instance = { .fd = -1, .owned = true, .writable = true, .info = GT_INSTANCE_NOWHERE };
 	struct gt_ring_ctl *ctl;
 	unsigned i;
 	int r;

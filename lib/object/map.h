@@ -13,6 +13,7 @@
 
 #include <gputrace/gputrace.h>
 
+#include "lib/object/map-window.h"
 #include "lib/object/prog.h"
 #include "lib/wire/map.h"
 
@@ -41,6 +42,8 @@ typedef int (*gt_map_refresh_fn)(void *data, int timeout_ms);
 
 struct gt_map_instance {
 	void *memory;
+	int fd;			/* memory can be mapped from its start; -1: only by mremap(), if at all */
+	struct gt_map_window window;	/* where memory is, if it is owned and there is a window */
 	bool owned;		/* freed with the map */
 	bool writable;		/* plain memory of this process: updates are allowed */
 	gt_map_refresh_fn refresh;
@@ -94,8 +97,8 @@ int gt_map_add_instance(struct gputrace_map *map, void *memory, gt_map_refresh_f
 /* A map that programs of the operating system's kernel use too lies in host memory; decided before it is placed. */
 void gt_map_share(struct gputrace_map *map);
 
-/* Its one instance, in memory of the kernel's array, which anyone may write.  -ENOMEM. */
-int gt_map_go_live(struct gputrace_map *map, void *memory);
+/* Its one instance, in memory of the kernel's array fd, which anyone may write.  -ENOMEM. */
+int gt_map_go_live(struct gputrace_map *map, void *memory, int fd);
 
 /* The instance's memory is about to go: keep a copy of its contents.  -ENOMEM, -ERANGE. */
 int gt_map_keep_instance(struct gputrace_map *map, unsigned index);

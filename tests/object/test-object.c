@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "lib/object/gpu-abi.h"
 #include "lib/object/object.h"
@@ -521,6 +523,49 @@ START_TEST(aggregates)
 }
 END_TEST
 
+/* What is borrowed is the memory itself, and stays where it is when that memory goes. */
+START_TEST(values_in_place)
+{
+	const size_t shift = 256, page = (size_t)sysconf(_SC_PAGESIZE);
+	struct gputrace_object *object;
+	struct gputrace_map *map, *table;
+	const uint32_t *values, *again;
+	uint32_t key = 2, value = 5;
+	unsigned index;
+	size_t stride;
+	char *memory;
+
+	ck_assert_int_eq(gputrace_object_new(NULL, "made", &object), 0);
+	map = add_map(object, "m", BPF_MAP_TYPE_ARRAY, 4, 4, 3, 0);
+	ck_assert_int_eq(gputrace_map_borrow_values(map, 0, (const void **)&values, &stride), -ERANGE);
+	ck_assert_int_eq(gputrace_map_borrow_values(map, GPUTRACE_INSTANCE_INITIAL, (const void **)&values, &stride), 0);
+	ck_assert_uint_eq(stride, 8);
+	ck_assert_int_eq(gputrace_map_update(map, GPUTRACE_INSTANCE_INITIAL, &key, 4, &value, 4, 0), 0);
+	ck_assert_uint_eq(values[4], 5);
+
+	/* Not at the start of a page, as maps in shared memory are. */
+	memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	gt_map_write_initial(map, memory + shift);
+	ck_assert_int_eq(gt_map_add_instance(map, memory + shift, NULL, NULL, NULL, &index), 0);
+	ck_assert_int_eq(gputrace_map_borrow_values(map, (int)index, (const void **)&values, &stride), 0);
+	ck_assert_uint_eq(values[4], 5);
+	memory[shift + 16] = 6;
+	ck_assert_uint_eq(values[4], 6);
+	ck_assert_int_eq(gt_map_keep_instance(map, index), 0);
+	memory[shift + 16] = 7;
+	munmap(memory, page);
+	ck_assert_uint_eq(values[4], 6);
+	ck_assert_int_eq(gputrace_map_lookup(map, (int)index, &key, 4, &value, 4), 0);
+	ck_assert_uint_eq(value, 6);
+	ck_assert_int_eq(gputrace_map_borrow_values(map, (int)index, (const void **)&again, &stride), 0);
+	ck_assert_ptr_eq(again, values);
+
+	table = add_map(object, "t", BPF_MAP_TYPE_HASH, 4, 8, 5, 0);
+	ck_assert_int_eq(gputrace_map_borrow_values(table, -1, (const void **)&values, &stride), -EOPNOTSUPP);
+	gputrace_object_unref(object);
+}
+END_TEST
+
 START_TEST(whose_instances)
 {
 	const struct gputrace_instance_info owner = { .pid = 77, .context = 5, .gpu = 3, .uuid = { 1, [15] = 9 } };
@@ -672,6 +717,7 @@ int main(void)
 	tcase_add_test(tcase, table_elements);
 	tcase_add_test(tcase, least_recently_used);
 	tcase_add_test(tcase, aggregates);
+	tcase_add_test(tcase, values_in_place);
 	tcase_add_test(tcase, whose_instances);
 	tcase_add_test(tcase, hostile_table);
 	tcase_add_test(tcase, circular_table);

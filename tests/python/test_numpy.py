@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maps as numpy arrays."""
-from common import gputrace, main, unittest
+import gc
+
+from common import THREADS, EventType, gputrace, main, spawn, unittest
 from gputrace import MapType
 
 try:
@@ -36,6 +38,46 @@ class Arrays(unittest.TestCase):
         keys, values = map.to_numpy()
         self.assertEqual((values.dtype, values.shape), (numpy.int16, (2, 4, 4)))
         self.assertEqual(values[1].tolist(), [[1, -2, 3, 4], [0, 0, 0, 0], [5, 6, 7, 8], [0, 0, 0, -1]])
+
+    def test_in_place(self):
+        map = self.add(type=MapType.ARRAY, value_size=4, max_entries=3).with_format("i")
+        view = map.numpy_view()
+        self.assertEqual((view.dtype, view.shape, view.strides), (numpy.int32, (3,), (8,)))
+        map[2] = -7
+        self.assertEqual(view.tolist(), [0, 0, -7])
+        # Memory of the library: not even on purpose.
+        with self.assertRaises(ValueError):
+            view[0] = 1
+        with self.assertRaises(ValueError):
+            view.flags.writeable = True
+        slots = self.add(type=MapType.WARP_ARRAY, value_size=8, max_entries=2, slots=4).with_format("hhhh")
+        slots[1] = [(1, -2, 3, 4), (0, 0, 0, 0), (5, 6, 7, 8), (0, 0, 0, -1)]
+        self.assertEqual(slots.numpy_view().tolist(), slots.to_numpy()[1].tolist())
+        with self.assertRaisesRegex(gputrace.Error, "is no array"):
+            self.add(type=MapType.HASH, value_size=8, max_entries=2).numpy_view()
+
+    def test_in_place_of_a_running_program(self):
+        object = gputrace.Object.open(THREADS)
+        views, seen = [], []
+        with spawn("contexts") as target:
+            target.attach(object)
+            target.attach_timeline()
+            reader = target.reader()
+            target.resume()
+            for event in reader:
+                if event.type is EventType.KERNEL:
+                    object.refresh()
+                    views = views or [view.numpy_view() for view in object["entered"].instances]
+                    seen.append([int(view[0]) for view in views])
+            last = [view[0] for view in object["entered"].instances]
+        self.assertEqual(sorted(seen), seen)
+        self.assertGreater(seen[-1][0], 0)
+        # Contexts and program have ended, and what the views looked into is gone.
+        self.assertEqual([int(view[0]) for view in views], last[:len(views)])
+        object.close()
+        del object
+        gc.collect()
+        self.assertEqual([int(view[0]) for view in views], last[:len(views)])
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, MutableMapping, Opt
 from uuid import UUID
 
 from ._cffi import ffi, lib
-from ._library import guard, sure_text
+from ._library import guard, own, sure_text
 from .error import check
 
 if TYPE_CHECKING:
@@ -214,6 +214,30 @@ class MapView(MutableMapping[Key, Value]):
         count = self._read(ffi.from_buffer(keys), ffi.from_buffer(values))
         return _typed(keys[:count], m._keys), _typed(values[:count, 0] if m.slots == 1 else values[:count], m._values)
 
+    def numpy_view(self) -> Any:
+        """The values of an array map in place, without copying, as a numpy array that cannot be written.
+
+        Types and dimensions are those of to_numpy().  The array shows what the
+        last Object.refresh() fetched and changes with the next one; of MAP_HOST
+        and shared maps it shows what is there at the moment.  It stays valid
+        whatever is closed, with what was there last.  Error with errno
+        EOPNOTSUPP: the map is no array.
+        """
+        import numpy
+
+        m = self._map
+        data, stride = ffi.new("void **"), ffi.new("size_t *")
+        with guard:
+            check(lib.gputrace_map_borrow_values(m._pointer, self._instance, data, stride))
+            lib.gputrace_object_ref(m._object._pointer)
+            # What is borrowed is the object's: the array keeps it.
+            memory = own(m._object._pointer, lib.gputrace_object_unref)
+        values = ffi.gc(ffi.cast("char *", data[0]), lambda _: memory)
+        size = m.max_entries * m.slots * stride[0]
+        plain = numpy.frombuffer(memoryview(ffi.buffer(values, size)).toreadonly(), numpy.uint8)
+        array = plain.reshape(m.max_entries, m.slots, stride[0])[..., :m.value_size]
+        return _typed(array[:, 0] if m.slots == 1 else array, m._values)
+
 
 def _typed(array: Any, layout: Layout) -> Any:
     """Bytes in the last dimension as numbers."""
@@ -324,6 +348,10 @@ class Map(MutableMapping[Key, Value]):
     def to_numpy(self) -> Tuple[Any, Any]:
         """MapView.to_numpy() of the only instance."""
         return self._only().to_numpy()
+
+    def numpy_view(self) -> Any:
+        """MapView.numpy_view() of the only instance."""
+        return self._only().numpy_view()
 
     def sum(self, key: Key) -> int:
         """The sum of an element over all instances and slots; values of 4 or 8 bytes only."""
