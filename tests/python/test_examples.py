@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example tools say what their twins in C say, but for numbers of processes and times; gputrace-script has none."""
+"""The example tools say what their twins in C say, but for numbers of processes and times."""
 import json
 import os
 import re
@@ -126,34 +126,6 @@ class Twins(unittest.TestCase):
         self.assertEqual(both("run", "/nonexistent.bpf.o", "true")[1].returncode, 125)
         for said in both("record", "--no-api", "--device=sim", "-o", "/dev/full", TARGET, "exits"):
             self.assertEqual(said.returncode, 125)
-
-
-class Script(unittest.TestCase):
-    TEXT = """import sys
-from cuda import Cuda
-cuda = Cuda()
-for _ in range(int(sys.argv[1])):
-    cuda.launch("add_one")
-sys.exit(3)
-"""
-
-    def test_script(self):
-        with tempfile.TemporaryDirectory() as folder:
-            script, trace = os.path.join(folder, "script.py"), os.path.join(folder, "trace.json")
-            with open(script, "w", encoding="utf-8") as file:
-                file.write(self.TEXT)
-            paths = f"{os.environ['GPUTRACE_SIM_DIR']}:{os.environ.get('LD_LIBRARY_PATH', '')}"
-            done = subprocess.run([sys.executable, str(TWINS / "gputrace-script"), "-o", trace, script, "5"],
-                                  env={**os.environ, "LD_LIBRARY_PATH": paths}, capture_output=True, text=True, timeout=100)
-            # The status is the script's, and the trace is there nevertheless.
-            self.assertEqual(done.returncode, 3, done.stderr)
-            self.assertEqual(done.stdout, "")
-            self.assertRegex(done.stderr, r"(?m)^add_one .* 5$")
-            self.assertIn("5 launches, 5 runs", done.stderr)
-            with open(trace, encoding="utf-8") as file:
-                events = json.load(file)["traceEvents"]
-            self.assertEqual(sum(event.get("cat") == "kernel" for event in events), 5)
-            self.assertEqual([event["name"] for event in events if event.get("cat") == "user_annotation"], ["script.py"])
 
 
 if __name__ == "__main__":

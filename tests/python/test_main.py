@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python3 -m gputrace: a script within gputrace.trace()."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from common import main, unittest
+
+SCRIPT = """import sys
+from cuda import Cuda
+cuda = Cuda()
+for _ in range(int(sys.argv[1])):
+    cuda.launch("add_one")
+print(sys.argv, __name__, sys.path[0])
+sys.exit(3)
+"""
+
+
+class Script(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.script = os.path.join(self.folder, "script.py")
+        self.trace = os.path.join(self.folder, "trace.json")
+        with open(self.script, "w", encoding="utf-8") as file:
+            file.write(SCRIPT)
+
+    def start(self, *words, cwd=None):
+        libraries = f"{os.environ['GPUTRACE_SIM_DIR']}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+        return subprocess.run([sys.executable, "-m", "gputrace", *words], cwd=cwd, capture_output=True, text=True,
+                              env={**os.environ, "LD_LIBRARY_PATH": libraries}, timeout=300)
+
+    def check(self, done, first, output, path, name):
+        # The status and what is printed are the script's, and the trace is there nevertheless.
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual(done.stdout, f"{[first, '5']} __main__ {path}\n")
+        self.assertRegex(done.stderr, r"(?m)^add_one .* 5$")
+        self.assertIn("5 launches, 5 runs", done.stderr)
+        with open(output, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        self.assertEqual(sum(event.get("cat") == "kernel" for event in events), 5)
+        self.assertEqual([event["name"] for event in events if event.get("cat") == "user_annotation"], [name])
+        return events
+
+    def test_script(self):
+        done = self.start("-o", self.trace, self.script, "5")
+        events = self.check(done, self.script, self.trace, self.folder, "script.py")
+        self.assertFalse(any(event["name"] == "cuLaunchKernel" for event in events))
+
+    def test_module(self):
+        done = self.start("--api", "-o", "trace.json", "-m", "script", "5", cwd=self.folder)
+        # runpy says where it found the module.
+        events = self.check(done, self.script, self.trace, self.folder, "script")
+        self.assertEqual(sum(event["name"] == "cuLaunchKernel" for event in events), 5)
+
+    def test_script_that_fails(self):
+        with open(self.script, "w", encoding="utf-8") as file:
+            file.write("from cuda import Cuda\nCuda().launch('nothing')\n1 / 0\n")
+        done = self.start(self.script)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("1 launches, 1 runs", done.stderr)
+        self.assertIn("ZeroDivisionError", done.stderr)
+
+
+if __name__ == "__main__":
+    main()
