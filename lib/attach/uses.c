@@ -12,6 +12,7 @@
 #include "lib/object/object.h"
 #include "lib/object/resolve.h"
 #include "lib/util/error.h"
+#include "lib/util/insn.h"
 
 /* ---- GPU programs: opening the object has resolved what they refer to ---- */
 
@@ -20,7 +21,7 @@ static void uses_of_gpu_program(const struct gt_prog *prog, uint8_t *uses, unsig
 	for (unsigned i = 0; i < prog->insn_count; i++) {
 		const struct bpf_insn *insn = &prog->insns[i];
 
-		if (insn->code != (BPF_LD | BPF_IMM | BPF_DW))
+		if (!gt_insn_is_wide(insn))
 			continue;
 		if ((insn->src_reg == BPF_PSEUDO_MAP_FD || insn->src_reg == BPF_PSEUDO_MAP_VALUE) &&
 		    (uint32_t)insn->imm < count)
@@ -62,14 +63,14 @@ static void use_variables(struct walk *walk, const char *section)
 static void follow(struct walk *walk, unsigned section, uint64_t at, const struct bpf_insn *insn)
 {
 	const struct gt_elf_reloc *reloc = gt_elf_find_reloc(&walk->file, section, at);
-	bool call = insn->code == (BPF_JMP | BPF_CALL);
+	bool call = gt_insn_is_call(insn);
 	uint64_t target = call ? ((uint64_t)(int64_t)insn->imm + 1) * 8 : (uint32_t)insn->imm;
 	int map;
 
 	if (reloc) {
 		section = walk->file.symbols[reloc->symbol].section;
 		target += walk->file.symbols[reloc->symbol].value;
-	} else if (call && insn->src_reg == BPF_PSEUDO_CALL) {
+	} else if (gt_insn_calls_function(insn)) {
 		target += at;
 	} else {
 		return;

@@ -7,55 +7,11 @@
 
 #include "lib/compile/helper-id.h"
 #include "lib/util/error.h"
-
-bool gt_insn_is_wide(const struct bpf_insn *insn)
-{
-	return insn->code == (BPF_LD | BPF_IMM | BPF_DW);
-}
-
-static bool is_jump_class(const struct bpf_insn *insn)
-{
-	return BPF_CLASS(insn->code) == BPF_JMP || BPF_CLASS(insn->code) == BPF_JMP32;
-}
-
-bool gt_insn_is_exit(const struct bpf_insn *insn)
-{
-	return insn->code == (BPF_JMP | BPF_EXIT);
-}
-
-static bool is_call(const struct bpf_insn *insn)
-{
-	return is_jump_class(insn) && BPF_OP(insn->code) == BPF_CALL;
-}
-
-bool gt_insn_is_jump(const struct bpf_insn *insn)
-{
-	return is_jump_class(insn) && !is_call(insn) && BPF_OP(insn->code) != BPF_EXIT;
-}
-
-static bool is_goto(const struct bpf_insn *insn)
-{
-	return gt_insn_is_jump(insn) && BPF_OP(insn->code) == BPF_JA;
-}
-
-bool gt_insn_falls_through(const struct bpf_insn *insn)
-{
-	return !gt_insn_is_exit(insn) && !is_goto(insn);
-}
-
-int64_t gt_insn_target(const struct bpf_insn *insns, unsigned at)
-{
-	const struct bpf_insn *insn = &insns[at];
-
-	if (insn->code == (BPF_JMP32 | BPF_JA))		/* v4: a long jump */
-		return (int64_t)at + 1 + insn->imm;
-	return (int64_t)at + 1 + insn->off;
-}
+#include "lib/util/insn.h"
 
 static bool names_function(const struct bpf_insn *insn)
 {
-	return (insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == BPF_PSEUDO_CALL) ||
-	       (gt_insn_is_wide(insn) && insn->src_reg == BPF_PSEUDO_FUNC);
+	return gt_insn_calls_function(insn) || (gt_insn_is_wide(insn) && insn->src_reg == BPF_PSEUDO_FUNC);
 }
 
 int gt_flow_function_at(const struct gt_flow *flow, unsigned insn)
@@ -330,7 +286,7 @@ void gt_flow_step(const struct gt_flow *flow, unsigned at, struct gt_regs *regs)
 			step_atomic(insn, regs);
 		break;
 	default:
-		if (is_call(insn))
+		if (gt_insn_is_call(insn))
 			step_call(insn, at, regs);
 	}
 }
@@ -375,7 +331,7 @@ static bool pass(struct gt_flow *flow, struct gt_function *function)
 			i += gt_insn_is_wide(insn);
 			continue;
 		}
-		if (insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == BPF_PSEUDO_CALL)
+		if (gt_insn_calls_function(insn))
 			learnt |= enter_function(flow, insn, i, &regs);
 		gt_flow_step(flow, i, &regs);
 		if (gt_insn_is_jump(insn))

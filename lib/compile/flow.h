@@ -64,11 +64,4 @@ int gt_flow_function_at(const struct gt_flow *flow, unsigned insn);
 /* The registers after an instruction, from those before it. */
 void gt_flow_step(const struct gt_flow *flow, unsigned insn, struct gt_regs *regs);
 
-/* Instructions. */
-bool gt_insn_is_wide(const struct bpf_insn *insn);
-bool gt_insn_is_jump(const struct bpf_insn *insn);	/* conditional or not, no call and no exit */
-bool gt_insn_is_exit(const struct bpf_insn *insn);
-bool gt_insn_falls_through(const struct bpf_insn *insn);
-int64_t gt_insn_target(const struct bpf_insn *insns, unsigned at);
-
 #endif

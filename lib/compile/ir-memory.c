@@ -4,10 +4,7 @@
 
 #include "lib/compile/ir.h"
 #include "lib/object/gpu-abi.h"
-
-#ifndef BPF_MEMSX
-#define BPF_MEMSX 0x80	/* load with sign extension, v4 */
-#endif
+#include "lib/util/insn.h"
 
 #define CONTEXT_WORDS (sizeof(struct gputrace_gpu_ctx) / 4)
 
@@ -140,28 +137,14 @@ static LLVMValueRef context_value(struct gt_ir *ir, int32_t offset, unsigned byt
 	return LLVMBuildTrunc(b, value, gt_ir_int(ir, bytes), "");
 }
 
-static unsigned access_bytes(const struct bpf_insn *insn)
-{
-	switch (BPF_SIZE(insn->code)) {
-	case BPF_B:
-		return 1;
-	case BPF_H:
-		return 2;
-	case BPF_W:
-		return 4;
-	default:
-		return 8;
-	}
-}
-
 int gt_ir_load_insn(struct gt_ir *ir, const struct bpf_insn *insn)
 {
-	unsigned bytes = access_bytes(insn), mode = BPF_MODE(insn->code);
+	unsigned bytes = gt_insn_bytes(insn->code), mode = BPF_MODE(insn->code);
 	struct gt_access access;
 	LLVMValueRef value;
 	int r;
 
-	if (mode != BPF_MEM && (mode != BPF_MEMSX || bytes == 8))
+	if (mode != BPF_MEM && (mode != GT_MEMSX || bytes == 8))
 		return gt_ir_unsupported(ir, "unknown load (opcode 0x%02x)", insn->code);
 	r = gt_ir_access(ir, insn->src_reg, insn->off, &access);
 	if (r < 0)
@@ -170,7 +153,7 @@ int gt_ir_load_insn(struct gt_ir *ir, const struct bpf_insn *insn)
 		value = gt_ir_load(ir, gt_ir_int(ir, bytes), access.pointer, gt_ir_alignment(ir, bytes));
 	else
 		value = context_value(ir, access.offset, bytes);
-	if (mode == BPF_MEMSX)
+	if (mode == GT_MEMSX)
 		value = LLVMBuildSExt(ir->builder, value, ir->i64, "");
 	else
 		value = LLVMBuildZExt(ir->builder, value, ir->i64, "");
@@ -195,7 +178,7 @@ int gt_ir_store_insn(struct gt_ir *ir, const struct bpf_insn *insn)
 	if (access.space == GT_SPACE_CONTEXT)
 		return gt_ir_unsupported(ir, "writes the context");
 	value = immediate ? gt_ir_i64(ir, insn->imm) : gt_ir_get(ir, insn->src_reg);
-	value = LLVMBuildTrunc(ir->builder, value, gt_ir_int(ir, access_bytes(insn)), "");
-	gt_ir_store(ir, value, access.pointer, gt_ir_alignment(ir, access_bytes(insn)));
+	value = LLVMBuildTrunc(ir->builder, value, gt_ir_int(ir, gt_insn_bytes(insn->code)), "");
+	gt_ir_store(ir, value, access.pointer, gt_ir_alignment(ir, gt_insn_bytes(insn->code)));
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "lib/compile/helper-id.h"
 #include "lib/util/error.h"
+#include "lib/util/insn.h"
 
 #define MAX_LOOPS (1u << 23)	/* as in the kernel */
 #define ARGS 5			/* r1 to r5 */
@@ -333,7 +334,7 @@ static int translate_insn(struct gt_ir *ir, const struct bpf_insn *insn)
 	default:
 		break;
 	}
-	if (insn->code == (BPF_JMP | BPF_CALL))
+	if (gt_insn_is_call(insn))
 		return call(ir, insn);
 	if (gt_insn_is_exit(insn)) {
 		leave(ir);

@@ -8,6 +8,7 @@
 #include "lib/object/lines.h"
 #include "lib/object/map-type.h"
 #include "lib/util/error.h"
+#include "lib/util/insn.h"
 
 #define INSNS_MAX 1000000u
 
@@ -141,16 +142,6 @@ static int link_address(struct linker *linker, unsigned at, const struct gt_elf_
 	return use_map(linker, insn, BPF_PSEUDO_MAP_VALUE, map, (int32_t)offset);
 }
 
-static bool is_call(const struct bpf_insn *insn)
-{
-	return insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == BPF_PSEUDO_CALL;
-}
-
-static bool is_wide(const struct bpf_insn *insn)
-{
-	return insn->code == (BPF_LD | BPF_IMM | BPF_DW);
-}
-
 static int link_call(struct linker *linker, unsigned at, const struct gt_elf_symbol *symbol)
 {
 	int64_t target = (int64_t)symbol->value + ((int64_t)linker->insns[at].imm + 1) * 8;
@@ -169,19 +160,19 @@ static int link_insn(struct linker *linker, const struct function *function, uns
 	const struct gt_elf_reloc *reloc = gt_elf_find_reloc(file, function->section, offset);
 	int64_t target;
 
-	if (is_wide(insn) && last)
+	if (gt_insn_is_wide(insn) && last)
 		return gt_error(-ENOEXEC, "program %s ends in the middle of an instruction",
 				linker->program);
-	if (reloc && reloc->type == GT_R_BPF_64_64 && is_wide(insn))
+	if (reloc && reloc->type == GT_R_BPF_64_64 && gt_insn_is_wide(insn))
 		return link_address(linker, at, &file->symbols[reloc->symbol]);
-	if (reloc && reloc->type == GT_R_BPF_64_32 && insn->code == (BPF_JMP | BPF_CALL)) {
+	if (reloc && reloc->type == GT_R_BPF_64_32 && gt_insn_is_call(insn)) {
 		insn->src_reg = BPF_PSEUDO_CALL;
 		return link_call(linker, at, &file->symbols[reloc->symbol]);
 	}
 	if (reloc)
 		return gt_error(-ENOTSUP, "program %s has a relocation of type %u that BPF code cannot "
 				"have", linker->program, reloc->type);
-	if (is_call(insn)) {
+	if (gt_insn_calls_function(insn)) {
 		target = (int64_t)offset + ((int64_t)insn->imm + 1) * 8;
 		if (target < 0)
 			return gt_error(-ENOEXEC, "program %s calls outside its section",
@@ -217,7 +208,7 @@ static int append_function(struct linker *linker, unsigned index)
 	memcpy(more + function.at, (const char *)section->data + function.offset, function.size);
 	linker->insn_count += count;
 	for (i = 0; i < count; i++) {
-		wide = is_wide(&linker->insns[function.at + i]);
+		wide = gt_insn_is_wide(&linker->insns[function.at + i]);
 		r = link_insn(linker, &function, function.at + i, i + 1 == count);
 		if (r < 0)
 			return r;
@@ -326,7 +317,7 @@ bool gt_resolve_looks_like_bpftime(const struct gt_resolver *resolver,
 		return false;
 	for (at = symbol->value; at + 8 <= symbol->value + symbol->size; at += 8) {
 		memcpy(&insn, (const char *)section->data + at, sizeof(insn));
-		if (insn.code == (BPF_JMP | BPF_CALL) && !insn.src_reg &&
+		if (gt_insn_is_call(&insn) && !insn.src_reg &&
 		    insn.imm >= GT_BPFTIME_HELPER_FIRST && insn.imm <= GT_BPFTIME_HELPER_LAST)
 			return true;
 		reloc = gt_elf_find_reloc(file, symbol->section, at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic, moves and constants. */
-#include "lib/verify/insn.h"
+#include "lib/util/insn.h"
 #include "lib/verify/verifier.h"
 
 const char *gt_reg_kind(const struct gt_reg *reg)
@@ -269,7 +269,7 @@ int gt_check_alu(struct gt_verifier *v, struct gt_path *path)
 {
 	const struct bpf_insn *insn = &v->prog->insns[path->state->insn];
 
-	if (insn->code == GT_LD_IMM64)
+	if (gt_insn_is_wide(insn))
 		return check_ld_imm64(v, path, insn);
 	switch (BPF_OP(insn->code)) {
 	case BPF_MOV:

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/verify/helpers.h"
-#include "lib/verify/insn.h"
+#include "lib/util/insn.h"
 #include "lib/verify/verifier.h"
 
 #define RECORD_MAX 65536u		/* payload of a ring record, as in lib/wire/wire.h */

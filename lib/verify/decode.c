@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "lib/verify/insn.h"
+#include "lib/util/insn.h"
 #include "lib/verify/verifier.h"
 
 #define NEWER "compile with -mcpu=v4 or lower"
@@ -215,7 +215,7 @@ static int check_insn(struct gt_verifier *v, unsigned at)
 	case BPF_JMP32:
 		return check_jump(v, at);
 	case BPF_LD:
-		if (insn->code != GT_LD_IMM64)
+		if (!gt_insn_is_wide(insn))
 			return gt_refuse(v, at, "read the context's fields",
 					 "there are no packets on the GPU");
 		return check_ld_imm64(v, at);
@@ -248,7 +248,7 @@ static int find_functions(struct gt_verifier *v)
 		r = check_insn(v, at);
 		if (r < 0)
 			return r;
-		if (gt_insn_is_call(insn) && insn->src_reg == BPF_PSEUDO_CALL) {
+		if (gt_insn_calls_function(insn)) {
 			r = check_function_start(v, at, (int64_t)at + 1 + insn->imm);
 			if (r < 0)
 				return r;
@@ -263,7 +263,7 @@ static int find_functions(struct gt_verifier *v)
 
 static int check_target(struct gt_verifier *v, unsigned at)
 {
-	int64_t target = (int64_t)at + 1 + gt_insn_distance(&v->prog->insns[at]);
+	int64_t target = gt_insn_target(v->prog->insns, at);
 
 	if (target < 0 || target >= v->prog->insn_count)
 		return gt_refuse(v, at, NULL, "jumps to instruction %lld, outside the program",
@@ -281,15 +281,15 @@ static int check_target(struct gt_verifier *v, unsigned at)
 static int check_flow(struct gt_verifier *v, unsigned at)
 {
 	const struct bpf_insn *insn = &v->prog->insns[at];
-	unsigned next = at + (insn->code == GT_LD_IMM64 ? 2 : 1);
+	unsigned next = at + gt_insn_length(insn);
 	int r;
 
-	if (gt_insn_is_goto(insn) || gt_insn_is_condition(insn)) {
+	if (gt_insn_is_jump(insn)) {
 		r = check_target(v, at);
 		if (r < 0)
 			return r;
 	}
-	if (gt_insn_is_exit(insn) || gt_insn_is_goto(insn))
+	if (!gt_insn_falls_through(insn))
 		return 0;
 	if (next >= v->prog->insn_count)
 		return gt_refuse(v, at, "end with exit", "runs off the end of the program");

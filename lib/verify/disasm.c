@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "lib/verify/helpers.h"
-#include "lib/verify/insn.h"
+#include "lib/util/insn.h"
 #include "lib/verify/log.h"
 
 static const char *alu_sign(unsigned op)
@@ -200,7 +200,7 @@ void gt_disasm(const struct bpf_insn *insn, const struct bpf_insn *second, char 
 				 insn->dst_reg, insn->off, insn->src_reg);
 		return;
 	default:
-		if (insn->code == (BPF_LD | BPF_IMM | BPF_DW))
+		if (gt_insn_is_wide(insn))
 			ld_imm64(insn, second, text);
 		else
 			unknown(insn, text);

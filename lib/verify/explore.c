@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/verify/insn.h"
+#include "lib/util/insn.h"
 #include "lib/verify/node.h"
 #include "lib/verify/ranges.h"
 
@@ -36,7 +36,8 @@ static void log_ranges(struct gt_verifier *v, const struct gt_state *state)
 static int check_jump(struct gt_verifier *v, struct gt_run *run, struct gt_path *path)
 {
 	const struct bpf_insn *insn = &v->prog->insns[path->state->insn];
-	unsigned next = path->state->insn + 1, target = next + (unsigned)gt_insn_distance(insn);
+	unsigned next = path->state->insn + 1;
+	unsigned target = (unsigned)gt_insn_target(v->prog->insns, path->state->insn);
 	struct gt_state *other = NULL;
 	int outcome = 1, r;
 
@@ -80,7 +81,7 @@ static int check_insn(struct gt_verifier *v, struct gt_run *run, struct gt_path 
 		r = gt_check_alu(v, path);
 		break;
 	}
-	path->state->insn += insn->code == GT_LD_IMM64 ? 2 : 1;
+	path->state->insn += gt_insn_length(insn);
 	return r;
 }
 

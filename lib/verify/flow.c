@@ -9,19 +9,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/verify/insn.h"
+#include "lib/util/insn.h"
 
 unsigned gt_flow_next(const struct gt_verifier *v, unsigned at, unsigned next[2])
 {
 	const struct bpf_insn *insn = &v->prog->insns[at];
-	unsigned count = 0, follows = at + (insn->code == GT_LD_IMM64 ? 2 : 1);
+	unsigned count = 0, follows = at + gt_insn_length(insn);
 
 	if (gt_insn_is_exit(insn))
 		return 0;
-	if (!gt_insn_is_goto(insn) && v->facts[follows].reached)
+	if (gt_insn_falls_through(insn) && v->facts[follows].reached)
 		next[count++] = follows;
-	if (gt_insn_is_goto(insn) || gt_insn_is_condition(insn)) {
-		unsigned target = at + 1 + (unsigned)gt_insn_distance(insn);
+	if (gt_insn_is_jump(insn)) {
+		unsigned target = (unsigned)gt_insn_target(v->prog->insns, at);
 
 		if (v->facts[target].reached && !(count && next[0] == target))
 			next[count++] = target;

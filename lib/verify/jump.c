@@ -2,7 +2,7 @@
 /* Conditional jumps, and what each way says about the registers. */
 #include <errno.h>
 
-#include "lib/verify/insn.h"
+#include "lib/util/insn.h"
 #include "lib/verify/verifier.h"
 
 /* Call `change` on every register and saved register with this id. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads, stores and atomics: where the address register may point. */
 #include "lib/verify/context.h"
-#include "lib/verify/insn.h"
+#include "lib/util/insn.h"
 #include "lib/verify/verifier.h"
 
 #define NULL_CHECK "check the pointer against NULL before it is used"

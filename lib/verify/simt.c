@@ -14,7 +14,7 @@
 #include "lib/verify/context.h"
 #include "lib/verify/flow.h"
 #include "lib/verify/helpers.h"
-#include "lib/verify/insn.h"
+#include "lib/util/insn.h"
 
 #define INSNS_MAX 16384u	/* programs with helpers for warps */
 #define VISITS_MAX 50000000u
@@ -233,7 +233,7 @@ static bool alu_differs(const struct simt *s, unsigned at)
 	const struct bpf_insn *insn = &s->v->prog->insns[at];
 	bool differs = false;
 
-	if (insn->code == GT_LD_IMM64)
+	if (gt_insn_is_wide(insn))
 		return false;
 	if (BPF_SRC(insn->code) == BPF_X && BPF_OP(insn->code) != BPF_END)
 		differs = s->differs[at] >> insn->src_reg & 1;
