@@ -85,6 +85,7 @@ PROGRAMS = {
     "runtime-static": variant("runtimes.c", "-lcudart_static", "-lpthread", "-lrt", toolkit=True),
     # Python.
     "ddp": variant("ddp.py"),
+    "torch-profiler": variant("torch-profiler.py"),
     "torch-step": variant("torch-step.py"),
     "with-cupy": variant("with-cupy.py"),
     "with-triton": variant("with-triton.py"),

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+A step of PyTorch seen from inside the program by gputrace.trace() and by torch.profiler, in turn.
+Prints "kernel OURS THEIRS OURS_NS THEIRS_NS NAME" for each kernel: launches in one step by each, and
+the average duration of the step in which that was shortest; "differs N NAME" for the N-th step that
+was not alike; and "time WAY NS", the median time of a step.
+"""
+import collections
+import json
+import statistics
+import sys
+import tempfile
+import time
+
+try:
+    import gputrace
+    import torch
+except ImportError as error:
+    print(f"no PyTorch, or no Python package of libgputrace for it: {error}")
+    sys.exit(77)
+from torch.profiler import ProfilerActivity, profile
+
+# What is loaded while a trace is on has times in all later ones.
+early = gputrace.trace().start()
+torch.manual_seed(1)
+
+ROUNDS = 7  # for durations
+TIMED = 30  # steps, for each way in each of three rounds
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = torch.nn.MultiheadAttention(512, 8, batch_first=True)
+        self.rest = torch.nn.Sequential(torch.nn.LayerNorm(512), torch.nn.Linear(512, 2048), torch.nn.GELU(),
+                                        torch.nn.Linear(2048, 512), torch.nn.ReLU(), torch.nn.Linear(512, 1000))
+
+    def forward(self, x):
+        return self.rest(x + self.attention(x, x, x, need_weights=False)[0]).mean(dim=1)
+
+
+model = Model().cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+inputs = torch.randn(16, 128, 512, device="cuda")
+targets = torch.randint(0, 1000, (16,), device="cuda")
+
+
+def step():
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+    optimizer.step()
+    torch.cuda.synchronize()
+
+
+def by_gputrace():
+    """{name: durations in ns}"""
+    with gputrace.trace() as t:
+        step()
+    if t.lost or t.launches() != len(t.kernels()):
+        print(f"{t.lost} lost, {t.launches()} launches, {len(t.kernels())} runs:",
+              [(s.name, s.reason) for s in t.summary() if s.runs != s.launches][:3], t.notes[:3])
+    found = collections.defaultdict(list)
+    for run in t.kernels():
+        found[run.name].append(run.duration)
+    return found
+
+
+def by_torch():
+    with profile(activities=[ProfilerActivity.CUDA]) as p:
+        step()
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        p.export_chrome_trace(file.name)
+        events = json.load(file)["traceEvents"]
+    found = collections.defaultdict(list)
+    for event in events:
+        if event.get("cat") == "kernel":
+            found[event["name"]].append(event["dur"] * 1000)
+    return found
+
+
+def timed():
+    spent = []
+    for _ in range(TIMED):
+        begin = time.perf_counter_ns()
+        step()
+        spent.append(time.perf_counter_ns() - begin)
+    return spent
+
+
+def compare():
+    counts, best = {}, {}
+    for number in range(ROUNDS):
+        ours, theirs = by_gputrace(), by_torch()
+        for name in {**ours, **theirs}:
+            seen = len(ours[name]), len(theirs[name])
+            if counts.setdefault(name, seen) != seen:
+                print(f"differs {number} {name}")
+            if all(seen):
+                lengths = statistics.mean(ours[name]), statistics.mean(theirs[name])
+                best[name] = tuple(map(min, lengths, best.get(name, lengths)))
+    for name, (ours, theirs) in counts.items():
+        lengths = best.get(name, (0, 0))
+        print(f"kernel {ours} {theirs} {lengths[0]:.0f} {lengths[1]:.0f} {name}")
+
+
+def measure():
+    spent = collections.defaultdict(list)
+    for _ in range(3):
+        spent["bare"] += timed()
+        with gputrace.trace():
+            spent["gputrace"] += timed()
+        with profile(activities=[ProfilerActivity.CUDA]):
+            spent["torch.profiler"] += timed()
+    for way, times in spent.items():
+        print(f"time {way} {statistics.median(times):.0f}")
+
+
+for _ in range(5):
+    step()
+early.stop()
+# Whatever either of them does only once.
+by_gputrace(), by_torch()
+compare()
+measure()
