@@ -258,7 +258,6 @@ int main(void)
 {
 	TCase *tcase = tcase_create("agent");
 
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, patch_redirects_and_keeps_the_original, 0, 3);
 	tcase_add_test(tcase, patch_accepts_a_breakpoint_in_the_first_byte);
 	tcase_add_test(tcase, patch_refuses_what_it_does_not_know);

@@ -583,7 +583,6 @@ int main(void)
 {
 	TCase *tc = tcase_create("clock");
 
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, register_source);
 	tcase_add_loop_test(tc, step_of_globaltimer, 0, 6);
 	tcase_add_test(tc, which_gpu);

@@ -523,7 +523,6 @@ int main(void)
 {
 	TCase *tc = tcase_create("model");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, bound_holds, 0, 6);
 	tcase_add_test(tc, estimate);
 	tcase_add_loop_test(tc, there_and_back, 0, 2);

@@ -294,7 +294,6 @@ int main(void)
 	tcase_add_test(tcase, not_ours);
 	tcase_add_test(tcase, bounded);
 	tcase_add_test(tcase, at_once);
-	tcase_set_timeout(tcase, 60);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }

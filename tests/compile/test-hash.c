@@ -457,7 +457,6 @@ int main(void)
 	stacks = malloc((size_t)THREADS * STACK_BYTES);
 	if (!stacks)
 		return 1;
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, few_keys, 0, 4);
 	tcase_add_loop_test(tcase, insert_and_delete, 0, 4);
 	tcase_add_loop_test(tcase, full, 0, 4);

@@ -506,7 +506,6 @@ int main(void)
 	tcase_add_test(tcase, functions);
 	tcase_add_test(tcase, countdown);
 	tcase_add_test(tcase, printing);
-	tcase_set_timeout(tcase, 60);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }

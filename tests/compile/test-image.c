@@ -323,7 +323,6 @@ int main(void)
 	tcase_add_test(tcase, tables_compile_fast);
 	tcase_add_test(tcase, all_levels);
 	tcase_add_test(tcase, timeline);
-	tcase_set_timeout(tcase, 60);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }

@@ -413,7 +413,6 @@ int main(void)
 	tcase_add_test(tcase, timeline);
 	tcase_add_test(tcase, timeline_without_slot);
 	tcase_add_test(tcase, timeline_full);
-	tcase_set_timeout(tcase, 120);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }

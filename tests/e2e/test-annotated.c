@@ -210,7 +210,6 @@ int main(void)
 	int failed;
 
 	real_device = run_wants_real_device();
-	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, ranges_lie_around_launches);
 	if (!geteuid())

@@ -244,7 +244,6 @@ int main(void)
 	int failed;
 
 	real_device = run_wants_real_device();
-	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, without_privileges);
 	tcase_add_test(tcase, arguments_are_what_was_passed);

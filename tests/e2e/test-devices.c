@@ -265,7 +265,6 @@ int main(void)
 {
 	TCase *tcase = tcase_create("software");
 
-	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, threads_launch_on_all);
 	tcase_add_test(tcase, one_library_serves_all);

@@ -602,7 +602,6 @@ int main(void)
 	int failed;
 
 	real_device = run_wants_real_device();
-	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, every_launch_becomes_a_kernel);
 	tcase_add_test(tcase, kernels_are_tied_to_launches);

@@ -141,7 +141,6 @@ int main(void)
 	TCase *tcase = tcase_create("graphs");
 
 	real_device = run_wants_real_device();
-	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, long_graph);
 	tcase_add_test(tcase, long_replay);

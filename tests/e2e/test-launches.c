@@ -145,7 +145,6 @@ int main(void)
 	TCase *tcase = tcase_create("launches");
 
 	real_device = run_wants_real_device();
-	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, answers);
 	tcase_add_test(tcase, no_room_for_a_copy);

@@ -364,7 +364,6 @@ int main(void)
 		return 77;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, no_answer);
 	tcase_add_test(tcase, hung_up_at_hello);

@@ -541,7 +541,6 @@ int main(void)
 	TCase *tcase = tcase_create("live");
 
 	tcase_add_checked_fixture(tcase, NULL, teardown);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, a_running_program_is_seen, 0, 2);
 	tcase_add_test(tcase, attached_a_hundred_times);
 	tcase_add_test(tcase, the_controller_is_killed);

@@ -95,7 +95,7 @@ static void follow(void)
 	ck_assert_int_eq(gputrace_reader_new(target, &opts, &reader), 0);
 	gputrace_reader_set_symbolizer(reader, symbolizer);
 	ck_assert_int_eq(gputrace_target_resume(target), 0);
-	while ((r = gputrace_reader_wait(reader, 60000)) == 1) {
+	while ((r = gputrace_reader_wait(reader, PATIENCE_MS)) == 1) {
 		while ((event = gputrace_reader_next(reader)))
 			take(event);
 		if (rounds++ % 16 == 0)
@@ -148,7 +148,6 @@ int main(void)
 
 	if (seeds)
 		sscanf(seeds, "%d:%d", &from, &to);
-	tcase_set_timeout(tcase, 180);
 	tcase_add_loop_test(tcase, scribbled_over, from, to);
 	return run_case("a program that scribbles", tcase);
 }

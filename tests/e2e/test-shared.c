@@ -255,7 +255,6 @@ int main(void)
 		return 77;
 	}
 	real_device = run_wants_real_device();
-	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, each_side_reads_what_the_other_wrote);
 	tcase_add_test(tcase, both_begin_with_what_was_set);

@@ -142,7 +142,7 @@ static struct seen read_all(int type)
 	unsigned i;
 	int r;
 
-	while ((r = gputrace_reader_wait(reader, 20000)) == 1) {
+	while ((r = gputrace_reader_wait(reader, PATIENCE_MS)) == 1) {
 		while ((event = gputrace_reader_next(reader))) {
 			ck_assert_int_eq(gputrace_event_get_type(event), type);
 			ck_assert_str_eq(gputrace_event_get_name(event), "cuMemAlloc_v2");
@@ -253,7 +253,7 @@ START_TEST(what_cannot_be)
 	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
 	ck_assert_int_eq(gputrace_reader_wait(reader, 0), 0);
 	ck_assert_int_eq(gputrace_target_detach(target, 0), 0);
-	ck_assert_int_eq(gputrace_reader_wait(reader, 1000), -ENODATA);
+	ck_assert_int_eq(gputrace_reader_wait(reader, PATIENCE_MS), -ENODATA);
 	gputrace_reader_unref(reader);
 	gputrace_target_unref(target);
 }
@@ -281,7 +281,6 @@ int main(void)
 	}
 	if (!copy_driver())
 		return 99;
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, one_started_before_and_one_afterwards);
 	tcase_add_test(tcase, a_process_and_its_descendants);
 	tcase_add_test(tcase, functions_of_what_is_mapped);

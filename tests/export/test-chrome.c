@@ -630,7 +630,6 @@ int main(void)
 	TCase *group = tcase_create("chrome");
 
 	tcase_add_checked_fixture(group, set_up, tear_down);
-	tcase_set_timeout(group, 60);
 	tcase_add_test(group, empty_trace_is_valid);
 	tcase_add_test(group, base_time_gives_the_time_of_day);
 	tcase_add_test(group, gpus_are_told_apart);

@@ -423,7 +423,6 @@ int main(void)
 {
 	TCase *tcase = tcase_create("build");
 
-	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, set_up, NULL);
 	tcase_add_test(tcase, grafted);
 	tcase_add_test(tcase, only_who_is_asked_for);

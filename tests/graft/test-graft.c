@@ -960,7 +960,6 @@ int main(void)
 {
 	TCase *tcase = tcase_create("graft");
 
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, every_stub_goes_in, 0, 3 * TEST_STUBS);
 	tcase_add_loop_test(tcase, programs_that_call, 0, 3 * TEST_PROGRAMS);
 	tcase_add_loop_test(tcase, parameters, 0, 3);

@@ -234,7 +234,6 @@ int main(void)
 		printf("skipped: no ptxas in $PATH or $PTXAS\n");
 		return 77;
 	}
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, a_fault_is_seen);
 	tcase_add_loop_test(tcase, entry_and_exit, 0, CORPUS_COUNT);
 	tcase_add_loop_test(tcase, every_point, 0, CORPUS_COUNT);

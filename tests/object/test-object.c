@@ -722,6 +722,5 @@ int main(void)
 	tcase_add_test(tcase, hostile_table);
 	tcase_add_test(tcase, circular_table);
 	tcase_add_test(tcase, refreshing);
-	tcase_set_timeout(tcase, 60);
 	return run_case("object", tcase);
 }

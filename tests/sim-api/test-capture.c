@@ -285,7 +285,6 @@ int main(void)
 	Suite *suite = suite_create("sim-capture");
 	TCase *tc = tcase_create("all");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, one_stream);
 	tcase_add_test(tc, fork_and_join);
 	tcase_add_test(tc, what_ends_badly);

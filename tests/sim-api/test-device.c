@@ -259,7 +259,6 @@ int main(void)
 	Suite *suite = suite_create("sim-device");
 	TCase *tc = tcase_create("all");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, before_init);
 	tcase_add_test(tc, one_device);
 	tcase_add_test(tc, contexts);

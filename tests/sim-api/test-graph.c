@@ -446,7 +446,6 @@ int main(void)
 	Suite *suite = suite_create("sim-graph");
 	TCase *tc = tcase_create("all");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, nodes_of_each_kind);
 	tcase_add_test(tc, order_by_dependencies);
 	tcase_add_test(tc, replays);

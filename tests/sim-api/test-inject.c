@@ -63,7 +63,6 @@ int main(void)
 	Suite *suite = suite_create("sim-inject");
 	TCase *tc = tcase_create("all");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, called_once_before_init_returns);
 	tcase_add_test(tc, nothing_to_load);
 	suite_add_tcase(suite, tc);

@@ -362,7 +362,6 @@ int main(void)
 	Suite *suite = suite_create("sim-memory");
 	TCase *tc = tcase_create("all");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, allocation);
 	tcase_add_test(tc, host_memory);
 	tcase_add_test(tc, managed_memory);

@@ -456,7 +456,6 @@ int main(void)
 	Suite *suite = suite_create("sim-module");
 	TCase *tc = tcase_create("all");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, functions);
 	tcase_add_test(tc, globals);
 	tcase_add_test(tc, compiler_log);

@@ -271,7 +271,6 @@ int main(void)
 	Suite *suite = suite_create("sim-settings");
 	TCase *tc = tcase_create("all");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, devices);
 	tcase_add_test(tc, visible);
 	tcase_add_test(tc, nonsense);

@@ -485,7 +485,6 @@ int main(void)
 	Suite *suite = suite_create("sim-stream");
 	TCase *tc = tcase_create("all");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, saxpy);
 	tcase_add_test(tc, refused_launches);
 	tcase_add_test(tc, grid_ids_count_launches);

@@ -689,6 +689,5 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	for (i = 0; i < sizeof(tests) / sizeof(*tests); i++)
 		tcase_add_test(tcase, tests[i]);
-	tcase_set_timeout(tcase, 60);
 	return run_case("sim-ptx", tcase);
 }

@@ -723,7 +723,6 @@ static Suite *suite(void)
 	Suite *s = suite_create("api-trace");
 	TCase *t = tcase_create("calls");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, test_counts, 0, 1);
 	tcase_add_loop_test(t, test_counts, GT_API_TRACE_SINGLE, GT_API_TRACE_SINGLE + 1);
 	tcase_add_loop_test(t, test_nesting, 0, 1);

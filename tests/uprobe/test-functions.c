@@ -266,7 +266,6 @@ int main(void)
 	TCase *t = tcase_create("functions");
 
 	skip_unless_permitted();
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_own_program);
 	tcase_add_loop_test(t, test_locked, 0, 2);
 	tcase_add_test(t, test_library);

@@ -183,7 +183,6 @@ int main(void)
 	TCase *t = tcase_create("kernel-programs");
 
 	skip_unless_permitted();
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, read_object, free_object);
 	tcase_add_test(t, test_attach);
 	tcase_add_test(t, test_everybody);

@@ -256,7 +256,6 @@ int main(void)
 	TCase *t = tcase_create("patched");
 
 	skip_unless_permitted();
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_add_loop_test(t, test_probe_first, 0, 2);
 	tcase_add_loop_test(t, test_patched_first, 0, 2);

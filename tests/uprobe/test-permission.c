@@ -88,7 +88,6 @@ int main(void)
 	TCase *t = tcase_create("permission");
 
 	skip_unless_permitted();
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_ordinary_user);
 	tcase_add_test(t, test_half_the_rights);
 	tcase_add_test(t, test_enough);

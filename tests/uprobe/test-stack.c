@@ -182,7 +182,6 @@ int main(void)
 	TCase *t = tcase_create("stack");
 
 	skip_unless_permitted();
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, test_callers, 0, 1);
 	tcase_add_loop_test(t, test_callers, GT_API_TRACE_SINGLE, GT_API_TRACE_SINGLE + 1);
 	tcase_add_test(t, test_nested);

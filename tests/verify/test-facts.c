@@ -329,6 +329,5 @@ int main(void)
 	tcase_add_test(tc, per_warp_warning);
 	tcase_add_test(tc, helper_table);
 	tcase_add_test(tc, empty_and_huge);
-	tcase_set_timeout(tc, 60);
 	return run_case("verify facts", tc);
 }

@@ -79,8 +79,6 @@ int main(void)
 
 	tcase_add_loop_test(bad, refuses, 0, (int)refused_count);
 	tcase_add_loop_test(good, accepts, 0, (int)accepted_count);
-	tcase_set_timeout(bad, 60);
-	tcase_set_timeout(good, 60);
 	suite_add_tcase(suite, bad);
 	suite_add_tcase(suite, good);
 	printf("unsafe programs: %u, safe programs: %u\n", refused_count, accepted_count);

@@ -186,6 +186,5 @@ int main(void)
 	tcase_add_test(tc, unions);
 	tcase_add_test(tc, tnums);
 	tcase_add_test(tc, by_hand);
-	tcase_set_timeout(tc, 60);
 	return run_case("verify scalars", tc);
 }
