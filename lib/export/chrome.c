@@ -10,26 +10,19 @@
 #include <time.h>
 
 #include "lib/export/arrows.h"
+#include "lib/export/element.h"
 #include "lib/export/json.h"
 #include "lib/export/output.h"
+#include "lib/export/rows.h"
 #include "lib/export/tracks.h"
 #include "lib/reader/event.h"
 #include "lib/target/gpu.h"
 #include "lib/util/error.h"
 
-/* GPUs are sorted below the processes, by the same number as in Kineto. */
-#define GPU_SORT_INDEX 5000000
-
 struct gt_chrome {
-	struct gt_output *output;
+	struct gt_elements elements;	/* of traceEvents */
 	struct gt_tracks *tracks;
 	struct gt_arrows *arrows;
-	const char *separator;		/* before the next element of traceEvents */
-};
-
-/* The row in which an element is shown. */
-struct place {
-	int pid, tid;
 };
 
 static int no_memory(void)
@@ -37,87 +30,16 @@ static int no_memory(void)
 	return gt_error(-ENOMEM, "out of memory");
 }
 
-/* ---- elements of traceEvents ---- */
-
-/* A new element with the members that all have, and an empty object "args". */
-static struct json_object *element(const char *phase, const char *category, const char *name,
-				   struct place place, uint64_t time)
+static struct gt_place host_place(const struct gputrace_event *event)
 {
-	struct json_object *object = json_object_new_object();
-
-	if (gt_json_set(object, "ph", gt_json_text(phase)) ||
-	    (category && gt_json_set(object, "cat", gt_json_text(category))) ||
-	    gt_json_set(object, "name", gt_json_text(name)) ||
-	    gt_json_set(object, "pid", json_object_new_int(place.pid)) ||
-	    gt_json_set(object, "tid", json_object_new_int(place.tid)) ||
-	    gt_json_set(object, "ts", gt_json_us(time))) {
-		json_object_put(object);
-		return NULL;
-	}
-	return object;
-}
-
-static struct json_object *slice(const char *category, const char *name, struct place place,
-				 uint64_t time, uint64_t end)
-{
-	struct json_object *object = element("X", category, name, place, time);
-
-	if (gt_json_set(object, "dur", gt_json_us(end > time ? end - time : 0)) ||
-	    gt_json_set(object, "args", json_object_new_object())) {
-		json_object_put(object);
-		return NULL;
-	}
-	return object;
-}
-
-/* scope: "t" the thread, "p" the process, "g" all. */
-static struct json_object *instant(const char *category, const char *name, const char *scope,
-				   struct place place, uint64_t time)
-{
-	struct json_object *object = element("i", category, name, place, time);
-
-	if (gt_json_set(object, "s", gt_json_text(scope)) ||
-	    gt_json_set(object, "args", json_object_new_object())) {
-		json_object_put(object);
-		return NULL;
-	}
-	return object;
-}
-
-static int set_arg(struct json_object *object, const char *key, struct json_object *value)
-{
-	return gt_json_set(json_object_object_get(object, "args"), key, value);
-}
-
-/* Write an element; takes it over.  NULL: it could not be made. */
-static int emit(struct gt_chrome *chrome, struct json_object *object)
-{
-	int error = gt_json_write(chrome->output, chrome->separator, object);
-
-	chrome->separator = ",\n";
-	return error;
-}
-
-/* As emit(), when making the element ended with `error`. */
-static int emit_unless(struct gt_chrome *chrome, int error, struct json_object *object)
-{
-	if (error) {
-		json_object_put(object);
-		return error;
-	}
-	return emit(chrome, object);
-}
-
-static struct place host_place(const struct gputrace_event *event)
-{
-	return (struct place){ event->pid, event->tid ? event->tid : event->pid };
+	return (struct gt_place){ event->pid, event->tid ? event->tid : event->pid };
 }
 
 /* ---- arrows from launches to kernels ---- */
 
 static struct json_object *arrow_end(const char *phase, uint64_t id, const struct gt_arrow_end *end)
 {
-	struct json_object *object = element(phase, "ac2g", "ac2g", (struct place){ end->pid, end->tid },
+	struct json_object *object = gt_element(phase, "ac2g", "ac2g", (struct gt_place){ end->pid, end->tid },
 					     end->time);
 	int error = gt_json_set(object, "id", json_object_new_uint64(id));
 
@@ -138,8 +60,8 @@ static int draw(struct gt_chrome *chrome, struct gt_arrow *arrow)
 	if (!arrow || arrow->drawn || !arrow->from.known || !arrow->to.known)
 		return 0;
 	arrow->drawn = 1;
-	error = emit(chrome, arrow_end("s", arrow->correlation, &arrow->from));
-	return error ? error : emit(chrome, arrow_end("f", arrow->correlation, &arrow->to));
+	error = gt_elements_add(&chrome->elements, arrow_end("s", arrow->correlation, &arrow->from));
+	return error ? error : gt_elements_add(&chrome->elements, arrow_end("f", arrow->correlation, &arrow->to));
 }
 
 /* ---- calls and launches ---- */
@@ -155,20 +77,20 @@ static int release_launch(struct gt_chrome *chrome, struct gt_thread *thread)
 	struct json_object *launch = thread->launch;
 
 	thread->launch = NULL;
-	return launch ? emit(chrome, launch) : 0;
+	return launch ? gt_elements_add(&chrome->elements, launch) : 0;
 }
 
 static int set_launch_args(struct json_object *object, const struct gputrace_event *event,
 			   const struct gt_arrow *arrow)
 {
-	int error = set_arg(object, "launch", json_object_new_uint64(event->launch_id));
+	int error = gt_element_set(object, "launch", json_object_new_uint64(event->launch_id));
 
 	if (!error && event->external_id)
-		error = set_arg(object, "External id", json_object_new_uint64(event->external_id));
+		error = gt_element_set(object, "External id", json_object_new_uint64(event->external_id));
 	if (!error && event->range_id)
-		error = set_arg(object, "range", json_object_new_uint64(event->range_id));
+		error = gt_element_set(object, "range", json_object_new_uint64(event->range_id));
 	if (!error && arrow)
-		error = set_arg(object, "correlation", json_object_new_uint64(arrow->correlation));
+		error = gt_element_set(object, "correlation", json_object_new_uint64(arrow->correlation));
 	return error;
 }
 
@@ -177,7 +99,7 @@ static int add_launch(struct gt_chrome *chrome, const struct gputrace_event *eve
 	struct gt_thread *thread = gt_tracks_thread(chrome->tracks, event->pid, event->tid);
 	struct gt_arrow *arrow = gt_arrows_of_launch(chrome->arrows, event->pid, event->launch_id);
 	struct json_object *object;
-	struct place place = host_place(event);
+	struct gt_place place = host_place(event);
 	int error;
 
 	if (!thread)
@@ -187,14 +109,14 @@ static int add_launch(struct gt_chrome *chrome, const struct gputrace_event *eve
 	error = draw(chrome, arrow);
 	if (error || (arrow && arrow->has_call))
 		return error;
-	object = slice("cuda_driver", "launch", place, event->time, event->end);
+	object = gt_element_slice("cuda_driver", "launch", place, event->time, event->end);
 	error = set_launch_args(object, event, arrow);
 	if (!error)
-		error = set_arg(object, "kernel", gt_json_text(event->name));
+		error = gt_element_set(object, "kernel", gt_json_text(event->name));
 	if (!error)
-		error = set_arg(object, "result", json_object_new_int(event->result));
+		error = gt_element_set(object, "result", json_object_new_int(event->result));
 	if (!arrow || error)
-		return emit_unless(chrome, error, object);
+		return gt_elements_add_unless(&chrome->elements, error, object);
 	error = release_launch(chrome, thread);
 	thread->launch = object;
 	thread->launch_id = event->launch_id;
@@ -217,19 +139,19 @@ static struct json_object *call_result(const struct gputrace_event *event)
 
 static struct json_object *call_slice(const struct gputrace_event *event)
 {
-	struct json_object *object = slice(call_category(event), event->name, host_place(event), event->time,
+	struct json_object *object = gt_element_slice(call_category(event), event->name, host_place(event), event->time,
 					   event->end);
 	static const char *const numbers[] = { "arg0", "arg1", "arg2", "arg3", "arg4", "arg5" };
 	int error;
 
-	error = set_arg(object, "result", call_result(event));
+	error = gt_element_set(object, "result", call_result(event));
 	for (unsigned i = 0; i < event->arg_count && !error; i++) {
 		const char *name = gputrace_event_get_arg_name(event, i);
 
 		if (!name && i < sizeof(numbers) / sizeof(numbers[0]))
 			name = numbers[i];
 		if (name)
-			error = set_arg(object, name, json_object_new_uint64(event->args[i]));
+			error = gt_element_set(object, name, json_object_new_uint64(event->args[i]));
 	}
 	if (error) {
 		json_object_put(object);
@@ -249,7 +171,7 @@ static int absorb_launch(struct gt_thread *thread, struct json_object *call)
 		struct json_object *value = json_object_object_get(args, moved[i]);
 
 		if (value)
-			error = set_arg(call, moved[i], json_object_get(value));
+			error = gt_element_set(call, moved[i], json_object_get(value));
 	}
 	json_object_put(thread->launch);
 	thread->launch = NULL;
@@ -268,16 +190,16 @@ static int add_call(struct gt_chrome *chrome, const struct gputrace_event *event
 		return no_memory();
 	}
 	if (!event->launch_id)
-		return emit(chrome, object);
+		return gt_elements_add(&chrome->elements, object);
 	if (thread->launch && thread->launch_id == event->launch_id)
-		return emit_unless(chrome, absorb_launch(thread, object), object);
+		return gt_elements_add_unless(&chrome->elements, absorb_launch(thread, object), object);
 	arrow = gt_arrows_of_launch(chrome->arrows, event->pid, event->launch_id);
 	/* Else the launch has been written: it is a slice within this one. */
 	if (!arrow->from.known) {
 		arrow->has_call = 1;
 		error = set_launch_args(object, event, arrow);
 	}
-	return emit_unless(chrome, error, object);
+	return gt_elements_add_unless(&chrome->elements, error, object);
 }
 
 /* ---- kernels ---- */
@@ -290,20 +212,20 @@ static int gpu_number(const struct gputrace_event *event)
 
 static int set_kernel_args(struct json_object *object, const struct gputrace_event *event)
 {
-	int error = set_arg(object, "device", json_object_new_int(gpu_number(event)));
+	int error = gt_element_set(object, "device", json_object_new_int(gpu_number(event)));
 
 	if (!error)
-		error = set_arg(object, "context", json_object_new_int64(event->context));
+		error = gt_element_set(object, "context", json_object_new_int64(event->context));
 	if (!error)
-		error = set_arg(object, "stream", json_object_new_uint64(event->stream));
+		error = gt_element_set(object, "stream", json_object_new_uint64(event->stream));
 	if (!error)
-		error = set_arg(object, "grid", gt_json_triple(event->grid));
+		error = gt_element_set(object, "grid", gt_json_triple(event->grid));
 	if (!error)
-		error = set_arg(object, "block", gt_json_triple(event->block));
+		error = gt_element_set(object, "block", gt_json_triple(event->block));
 	if (!error)
-		error = set_arg(object, "shared memory", json_object_new_int64(event->shared_bytes));
+		error = gt_element_set(object, "shared memory", json_object_new_int64(event->shared_bytes));
 	if (!error)
-		error = set_arg(object, "est. error ns", json_object_new_uint64(event->time_error));
+		error = gt_element_set(object, "est. error ns", json_object_new_uint64(event->time_error));
 	return error;
 }
 
@@ -313,7 +235,7 @@ static int add_kernel(struct gt_chrome *chrome, const struct gputrace_event *eve
 	struct gt_stream *stream;
 	struct gt_lane *lane = NULL;
 	struct json_object *object;
-	struct place place;
+	struct gt_place place;
 	int error;
 
 	stream = gt_tracks_stream(chrome->tracks, gpu_number(event), event->pid, event->context, event->stream);
@@ -321,12 +243,12 @@ static int add_kernel(struct gt_chrome *chrome, const struct gputrace_event *eve
 		lane = gt_tracks_lane(chrome->tracks, stream, event->time, event->end);
 	if (!lane || !gt_tracks_group(chrome->tracks, 1, gpu_number(event)))
 		return no_memory();
-	place = (struct place){ gpu_number(event), lane->tid };
-	object = slice("kernel", event->name, place, event->time, event->end);
+	place = (struct gt_place){ gpu_number(event), lane->tid };
+	object = gt_element_slice("kernel", event->name, place, event->time, event->end);
 	error = set_kernel_args(object, event);
 	if (!error)
 		error = set_launch_args(object, event, arrow);
-	error = emit_unless(chrome, error, object);
+	error = gt_elements_add_unless(&chrome->elements, error, object);
 	if (error || !arrow || arrow->to.known)
 		return error;
 	/* A graph runs its kernels again and again; the arrow leads to the first run. */
@@ -338,19 +260,19 @@ static int add_kernel(struct gt_chrome *chrome, const struct gputrace_event *eve
 
 static int set_range_args(struct json_object *object, const struct gputrace_event *event)
 {
-	int error = set_arg(object, "range", json_object_new_uint64(event->range_id));
+	int error = gt_element_set(object, "range", json_object_new_uint64(event->range_id));
 
 	if (!error && event->domain[0])
-		error = set_arg(object, "domain", gt_json_text(event->domain));
+		error = gt_element_set(object, "domain", gt_json_text(event->domain));
 	if (!error && event->text)
-		error = set_arg(object, "text", gt_json_text(event->text));
+		error = gt_element_set(object, "text", gt_json_text(event->text));
 	return error;
 }
 
 /* One end of a range that may overlap others of its thread: the viewers give such a row of their own. */
 static struct json_object *range_end(const char *phase, const struct gputrace_event *event, uint64_t time)
 {
-	struct json_object *object = element(phase, "user_annotation", event->name, host_place(event), time);
+	struct json_object *object = gt_element(phase, "user_annotation", event->name, host_place(event), time);
 
 	if (gt_json_set(object, "id", json_object_new_uint64(event->range_id)) ||
 	    gt_json_set(object, "args", json_object_new_object())) {
@@ -363,19 +285,19 @@ static struct json_object *range_end(const char *phase, const struct gputrace_ev
 static int add_range(struct gt_chrome *chrome, const struct gputrace_event *event)
 {
 	struct json_object *object = event->spans ? range_end("b", event, event->time) :
-				     slice("user_annotation", event->name, host_place(event), event->time, event->end);
-	int error = emit_unless(chrome, set_range_args(object, event), object);
+				     gt_element_slice("user_annotation", event->name, host_place(event), event->time, event->end);
+	int error = gt_elements_add_unless(&chrome->elements, set_range_args(object, event), object);
 
 	if (error || !event->spans)
 		return error;
-	return emit(chrome, range_end("e", event, event->end));
+	return gt_elements_add(&chrome->elements, range_end("e", event, event->end));
 }
 
 static int add_mark(struct gt_chrome *chrome, const struct gputrace_event *event)
 {
-	struct json_object *object = instant("user_annotation", event->name, "t", host_place(event), event->time);
+	struct json_object *object = gt_element_instant("user_annotation", event->name, "t", host_place(event), event->time);
 
-	return emit_unless(chrome, set_range_args(object, event), object);
+	return gt_elements_add_unless(&chrome->elements, set_range_args(object, event), object);
 }
 
 static int name_thread(struct gt_chrome *chrome, const struct gputrace_event *event)
@@ -425,21 +347,21 @@ static int add_gpu(struct gt_chrome *chrome, const struct gputrace_event *event)
 
 static int add_data(struct gt_chrome *chrome, const struct gputrace_event *event)
 {
-	struct json_object *object = instant("gpu_program", event->name, "p", host_place(event), event->time);
-	int error = set_arg(object, "bytes", json_object_new_uint64(event->data_size));
+	struct json_object *object = gt_element_instant("gpu_program", event->name, "p", host_place(event), event->time);
+	int error = gt_element_set(object, "bytes", json_object_new_uint64(event->data_size));
 
 	if (!error)
-		error = set_arg(object, "data", gt_json_hex(event->data, event->data_size));
-	return emit_unless(chrome, error, object);
+		error = gt_element_set(object, "data", gt_json_hex(event->data, event->data_size));
+	return gt_elements_add_unless(&chrome->elements, error, object);
 }
 
 static int add_text(struct gt_chrome *chrome, const struct gputrace_event *event,
 		    const char *category, const char *name)
 {
-	struct json_object *object = instant(category, name, "p", host_place(event), event->time);
-	int error = set_arg(object, "text", gt_json_text(event->text));
+	struct json_object *object = gt_element_instant(category, name, "p", host_place(event), event->time);
+	int error = gt_element_set(object, "text", gt_json_text(event->text));
 
-	return emit_unless(chrome, error, object);
+	return gt_elements_add_unless(&chrome->elements, error, object);
 }
 
 static int add_lost(struct gt_chrome *chrome, const struct gputrace_event *event)
@@ -449,11 +371,11 @@ static int add_lost(struct gt_chrome *chrome, const struct gputrace_event *event
 	int error;
 
 	snprintf(name, sizeof(name), "%" PRIu64 " records lost", event->count);
-	object = instant("lost", name, "g", host_place(event), event->time);
-	error = set_arg(object, "count", json_object_new_uint64(event->count));
+	object = gt_element_instant("lost", name, "g", host_place(event), event->time);
+	error = gt_element_set(object, "count", json_object_new_uint64(event->count));
 	if (!error)
-		error = set_arg(object, "where", gt_json_text(event->name));
-	return emit_unless(chrome, error, object);
+		error = gt_element_set(object, "where", gt_json_text(event->name));
+	return gt_elements_add_unless(&chrome->elements, error, object);
 }
 
 static int add_event(struct gt_chrome *chrome, const struct gputrace_event *event)
@@ -522,8 +444,7 @@ int gt_chrome_new(struct gt_output *output, struct gt_chrome **ret_chrome)
 
 	if (!chrome)
 		return no_memory();
-	chrome->output = output;
-	chrome->separator = "\n";
+	chrome->elements = (struct gt_elements){ output, "\n" };
 	chrome->tracks = gt_tracks_new();
 	chrome->arrows = gt_arrows_new();
 	error = chrome->tracks && chrome->arrows ? 0 : no_memory();
@@ -539,129 +460,22 @@ int gt_chrome_new(struct gt_output *output, struct gt_chrome **ret_chrome)
 	return 0;
 }
 
-static int emit_metadata(struct gt_chrome *chrome, const char *what, struct place place,
-			 const char *key, struct json_object *value)
-{
-	struct json_object *object = element("M", NULL, what, place, 0);
-
-	if (gt_json_set(object, "args", json_object_new_object())) {
-		json_object_put(value);
-		json_object_put(object);
-		return no_memory();
-	}
-	return emit_unless(chrome, set_arg(object, key, value), object);
-}
-
-static int emit_group(struct gt_chrome *chrome, const struct gt_group *group)
-{
-	struct place place = { group->id, 0 };
-	char name[256], label[32] = "CPU";
-	int error;
-
-	if (group->is_gpu)
-		snprintf(label, sizeof(label), "GPU %d", group->id);
-	if (group->is_gpu && group->name)
-		snprintf(name, sizeof(name), "%s: %s", label, group->name);
-	else if (group->name)
-		snprintf(name, sizeof(name), "%s", group->name);
-	else
-		snprintf(name, sizeof(name), "%s %d", group->is_gpu ? "GPU" : "process", group->id);
-	error = emit_metadata(chrome, "process_name", place, "name", gt_json_text(name));
-	if (!error)
-		error = emit_metadata(chrome, "process_labels", place, "labels", gt_json_text(label));
-	if (!error)
-		error = emit_metadata(chrome, "process_sort_index", place, "sort_index",
-				      json_object_new_int(group->is_gpu ? GPU_SORT_INDEX + group->id : group->id));
-	return error;
-}
-
-static int emit_thread(struct gt_chrome *chrome, struct gt_thread *thread)
-{
-	struct place place = { thread->pid, thread->tid };
-	char name[256];
-	int error = release_launch(chrome, thread);
-
-	if (thread->name)
-		snprintf(name, sizeof(name), "thread %d: %s", thread->tid, thread->name);
-	else
-		snprintf(name, sizeof(name), "thread %d", thread->tid);
-	return error ? error : emit_metadata(chrome, "thread_name", place, "name", gt_json_text(name));
-}
-
-static int emit_lane(struct gt_chrome *chrome, const struct gt_stream *stream, unsigned lane)
-{
-	struct place place = { stream->device, stream->lanes[lane].tid };
-	char name[96];
-	int error;
-
-	if (lane)
-		snprintf(name, sizeof(name), "stream %" PRIu64 " lane %u (process %d, context %u)",
-			 stream->stream, lane + 1, stream->pid, stream->context);
-	else
-		snprintf(name, sizeof(name), "stream %" PRIu64 " (process %d, context %u)",
-			 stream->stream, stream->pid, stream->context);
-	error = emit_metadata(chrome, "thread_name", place, "name", gt_json_text(name));
-	if (!error)
-		error = emit_metadata(chrome, "thread_sort_index", place, "sort_index",
-				      json_object_new_int(place.tid));
-	return error;
-}
-
-static int emit_rows(struct gt_chrome *chrome)
-{
-	int error = 0;
-
-	for (struct gt_group *group = chrome->tracks->groups; group && !error; group = group->next)
-		error = emit_group(chrome, group);
-	for (struct gt_thread *thread = chrome->tracks->threads; thread && !error; thread = thread->next)
-		error = emit_thread(chrome, thread);
-	for (struct gt_stream *stream = chrome->tracks->streams; stream && !error; stream = stream->next)
-		for (unsigned lane = 0; lane < stream->lane_count && !error; lane++)
-			error = emit_lane(chrome, stream, lane);
-	return error;
-}
-
-/* The first four as Kineto calls them. */
-static int set_identity(struct json_object *object, const struct gt_group *gpu)
-{
-	int error = gt_json_set(object, "computeMajor", json_object_new_int((int)(gpu->arch / 10)));
-	char uuid[41], *to = uuid + sprintf(uuid, "GPU-");
-
-	for (unsigned i = 0; i < sizeof(gpu->uuid); i++)
-		to += sprintf(to, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", gpu->uuid[i]);
-	if (!error)
-		error = gt_json_set(object, "computeMinor", json_object_new_int((int)(gpu->arch % 10)));
-	if (!error)
-		error = gt_json_set(object, "numSms", json_object_new_int((int)gpu->sm_count));
-	if (!error)
-		error = gt_json_set(object, "uuid", gt_json_text(uuid));
-	return error ? error : gt_json_set(object, "pciAddress", gt_json_text(gpu->pci_address));
-}
-
-static int write_device(struct gt_chrome *chrome, const struct gt_group *gpu)
-{
-	struct json_object *object = json_object_new_object();
-	int error = gt_json_set(object, "id", json_object_new_int(gpu->id));
-
-	if (!error)
-		error = gt_json_set(object, "name", gt_json_text(gpu->name));
-	if (!error && gpu->sm_count)
-		error = set_identity(object, gpu);
-	return emit_unless(chrome, error, object);
-}
-
 int gt_chrome_finish(struct gt_chrome *chrome)
 {
 	static const char devices[] = "\n],\"deviceProperties\":[", end[] = "\n]}\n";
-	int error = emit_rows(chrome);
+	struct gt_output *output = chrome->elements.output;
+	int error = 0;
 
+	for (struct gt_thread *thread = chrome->tracks->threads; thread && !error; thread = thread->next)
+		error = release_launch(chrome, thread);
 	if (!error)
-		error = gt_output_write(chrome->output, devices, sizeof(devices) - 1);
-	chrome->separator = "\n";
-	for (struct gt_group *group = chrome->tracks->groups; group && !error; group = group->next)
-		if (group->is_gpu)
-			error = write_device(chrome, group);
-	return error ? error : gt_output_write(chrome->output, end, sizeof(end) - 1);
+		error = gt_rows_write(&chrome->elements, chrome->tracks);
+	if (!error)
+		error = gt_output_write(output, devices, sizeof(devices) - 1);
+	chrome->elements.separator = "\n";
+	if (!error)
+		error = gt_rows_write_devices(&chrome->elements, chrome->tracks);
+	return error ? error : gt_output_write(output, end, sizeof(end) - 1);
 }
 
 struct gt_chrome *gt_chrome_free(struct gt_chrome *chrome)
