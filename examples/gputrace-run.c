@@ -4,6 +4,7 @@
  * attached, GPU and kernel side; print what they send, and their maps at the end.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "print-map.h"
 #include "tools-common.h"
@@ -125,7 +126,8 @@ static void print_maps(struct run *run)
 		print_map(map, run->all);
 }
 
-static char **parse(struct run *run, int argc, char **argv)
+/* Options up to the next other word, or to "--". */
+static void parse_options(struct run *run, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "all", no_argument, NULL, 'a' },
@@ -140,6 +142,21 @@ static char **parse(struct run *run, int argc, char **argv)
 		else
 			tool_option(&run->tool, option, optarg);
 	}
+}
+
+/* The object, then the command; options may stand before each, up to "--". */
+static char **parse(struct run *run, int argc, char **argv, const char **ret_object)
+{
+	int ended;
+
+	parse_options(run, argc, argv);
+	ended = !strcmp(argv[optind - 1], "--");
+	*ret_object = argv[optind];
+	if (!*ret_object)
+		return argv + optind;
+	optind++;
+	if (!ended)
+		parse_options(run, argc, argv);
 	return argv + optind;
 }
 
@@ -147,17 +164,17 @@ int main(int argc, char **argv)
 {
 	struct run run = { .tool = { .name = "gputrace-run", .usage = usage } };
 	struct gputrace_link *link = NULL;
-	char **words = parse(&run, argc, argv);
+	const char *object;
+	char **words = parse(&run, argc, argv, &object);
 	int attached;
 
-	if (!words[0]) {
+	if (!object) {
 		tool_warn(&run.tool, "no BPF object file given");
 		tool_usage(&run.tool);
 	}
 	tool_open(&run.tool);
-	if (gputrace_object_open_file(run.tool.ctx, words[0], &run.object))
+	if (gputrace_object_open_file(run.tool.ctx, object, &run.object))
 		tool_fail(&run.tool, "%s", gputrace_last_error());
-	words += words[1] && words[1][0] == '-' && words[1][1] == '-' && !words[1][2] ? 2 : 1;
 	tool_spawn(&run.tool, words);
 	if (gputrace_attach_object(run.tool.target, run.object, &link))
 		tool_fail(&run.tool, "%s", gputrace_last_error());

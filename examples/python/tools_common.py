@@ -16,9 +16,15 @@ EXIT_NOT_FOUND = 127
 
 
 class Parser(argparse.ArgumentParser):
-    """Options as all tools have them, then a command."""
+    """Options as all tools have them, then a command.
 
-    def __init__(self, name, description):
+    Read as getopt_long() does for the tools in C: options end where the command begins, and a value that
+    may be missing is only what stands behind "=".
+    """
+
+    def __init__(self, name, description, operands=()):
+        """operands: what stands before the command; options may follow them."""
+        self.valued = set()
         super().__init__(prog=name, description=description, epilog="The exit status is the command's (128 + n if "
                          "signal n ended it); 125 if the tool could do nothing, 126 if the command cannot be run, "
                          "127 if it does not exist.")
@@ -30,6 +36,42 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-q", "--quiet", action="store_true", help="errors only")
         self.add_argument("-V", "--version", action="version",
                           version=f"{name} (libgputrace) {gputrace.version()}")
+        self.operands = operands
+        for operand in operands:
+            self.add_argument(operand.lower(), metavar=operand)
+        self.add_argument("command", nargs=argparse.REMAINDER)
+
+    def add_argument(self, *names, **how):
+        action = super().add_argument(*names, **how)
+        if action.nargs is None:
+            self.valued.update(action.option_strings)
+        return action
+
+    def wants_next(self, word):
+        """Is the next word the value of this one?"""
+        if word.startswith("--"):
+            return "=" not in word and any(option.startswith(word) for option in self.valued)
+        values = [i for i in range(1, len(word)) if "-" + word[i] in self.valued]
+        return values[:1] == [len(word) - 1]
+
+    def parse(self):
+        options, operands, rest = [], [], sys.argv[1:]
+        while rest:
+            missing = len(self.operands) - len(operands)
+            if rest[0] == "--":
+                operands += rest[1:1 + missing]
+                del rest[:1 + missing]
+                break
+            if rest[0].startswith("-"):
+                word = rest.pop(0)
+                options += [word, rest.pop(0)] if rest and self.wants_next(word) else [word]
+            elif missing:
+                operands.append(rest.pop(0))
+            else:
+                break
+        parsed = self.parse_args(options + operands)
+        parsed.command = rest
+        return parsed
 
     def error(self, message):
         self.exit(EXIT_TOOL, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
@@ -41,7 +83,7 @@ class Tool:
     def __init__(self, name, options, command):
         self.name = name
         self.options = options
-        self.command = command[1:] if command[:1] == ["--"] else command
+        self.command = command
         self.status = 0
         self.enough = False  # of a process that runs already
         level = gputrace.LogLevel.ERROR if options.quiet else gputrace.LogLevel.WARNING

@@ -72,6 +72,25 @@ class Twins(unittest.TestCase):
         self.assertRegex(c.stdout, r"(?m)^ {54}\S.*libc\S*[+:]")  # as far as its symbols are there
         self.assertRegex(c.stdout, r"(?m)^ {54}(main|add|run_vecadd) at \S*target\.c:\d+")
 
+    def test_where_options_end(self):
+        # What the command is given is its own, also when it looks like an option of the tool.
+        echo = ["sh", "-c", 'echo "$@"; exit 5', "sh", "-q", "--stacks", "-p", "7", "--"]
+        for words in (["--stacks", *echo], ["--stacks=3", "--api=agent", "--", *echo], ["-q", "-o", "/dev/null", *echo],
+                      ["-qo", "/dev/null", "--no-api", *echo], ["--func", "libc.so.6:none", *echo[:0], "true"]):
+            with self.subTest(words):
+                said = self.assert_alike(both("record", "--device=sim", *words))
+                if words[-1] == "--":
+                    self.assertEqual((said.stdout, said.returncode), ("-q --stacks -p 7 --\n", 5))
+        for words in (["-p", "99999999", THREADS], [THREADS, "-p", "99999999"], [THREADS, "-p99999999", "--"]):
+            with self.subTest(words):
+                said = self.assert_alike(both("run", *words))
+                self.assertEqual(said.returncode, 125)
+                self.assertIn("99999999", said.stderr)
+        for words in ([THREADS, "-a", "--", TARGET, "exits"], ["--", THREADS, TARGET, "exits"]):
+            with self.subTest(words):
+                said = self.assert_alike(both("run", "--device=sim", *words))
+                self.assertIn("map entered:\n  [0] 96\n", said.stdout)
+
     @unittest.skipIf(os.geteuid(), "uprobes need root")
     def test_where_stacks_end(self):
         # The demo program has frame pointers; what called its main() need not.
