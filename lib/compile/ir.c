@@ -340,6 +340,8 @@ static int translate_insn(struct gt_ir *ir, const struct bpf_insn *insn)
 		leave(ir);
 		return 0;
 	}
+	if (insn->code == (BPF_JMP | BPF_CALL | BPF_X))
+		return gt_ir_unsupported(ir, "a call through a register");
 	if (!gt_insn_is_jump(insn))
 		return gt_ir_unsupported(ir, "unknown instruction (opcode 0x%02x)", insn->code);
 	return jump(ir, insn);

@@ -163,8 +163,20 @@ static void add_loop(struct vectors *vectors, const char *name, int32_t times, i
 	v->expected = expected;
 }
 
+static void add_call_register(struct vectors *vectors)
+{
+	struct vector *v = vector_new(vectors, "call through a register");
+
+	put(v, MOV_K, 2, 0, 0, 5);
+	put(v, CALL | BPF_X, 2, 0, 0, 0);
+	put(v, MOV_K, 0, 0, 0, 2);
+	put_exit(v);
+	v->expected = 2;	/* were there such an instruction */
+}
+
 void add_control_vectors(struct vectors *vectors)
 {
+	add_call_register(vectors);
 	add_jumps(vectors);
 	add_calls(vectors);
 	add_loop(vectors, "sum", 5, 0, -1, 1, 10);

@@ -8,10 +8,11 @@
 #define TESTS_CONFORMANCE_VECTORS_H
 
 #include <linux/bpf.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#define VECTOR_INSNS 40
-#define VECTOR_MEMORY 32
+#define VECTOR_INSNS 48
+#define VECTOR_MEMORY 80
 
 struct vector {
 	char name[64];
@@ -20,6 +21,11 @@ struct vector {
 	uint8_t memory[VECTOR_MEMORY];
 	unsigned memory_size;
 	uint64_t expected;
+	/*
+	 * It calls through a register: no instruction of RFC 9669, and the kernel's verifier says
+	 * "unknown opcode 8d".  Compiling it must fail with -EOPNOTSUPP.
+	 */
+	bool refused;
 };
 
 struct vectors {
@@ -41,5 +47,13 @@ void add_jump_vectors(struct vectors *vectors);
 void add_memory_vectors(struct vectors *vectors);
 void add_atomic_vectors(struct vectors *vectors);
 void add_control_vectors(struct vectors *vectors);
+/* All of these. */
+void add_own_vectors(struct vectors *vectors);
+
+/*
+ * Those that print-suite made of another suite's cases.  Ends the program, with a line that says
+ * why, when it cannot.
+ */
+void add_listed_vectors(struct vectors *vectors, const char *path);
 
 #endif

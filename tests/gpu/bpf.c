@@ -3,9 +3,10 @@
  * What the compiler makes of BPF programs, on a real GPU: results, maps and rings
  * under contention, and how long probes take.
  *
- * usage: bpf [-p PART,...] [-r PROGRAMS] [-s SEED] [-t THREADS] [-e] [-k SOURCE.cu|X]
+ * usage: bpf [-p PART,...] [-c LIST] [-r PROGRAMS] [-s SEED] [-t THREADS] [-e] [-k SOURCE.cu|X]
  *
- * PART: vectors, random, hash, ring, speed; all without -p.  -r: how many random
+ * PART: vectors, suite, random, hash, ring, speed; without -p all but suite, which needs
+ * -c: its cases, as tests/conformance/print-suite prints them.  -r: how many random
  * programs (1000), -s: the first one's seed (1), -t: threads on hash maps and
  * rings, a multiple of 4096, at most 2^20 (that many, and 8192 on the software
  * device).  -e: records of every size from 1 to 4000 bytes, else of 58 sizes.
@@ -43,7 +44,7 @@ static bool wanted(const char *list, const char *part)
 
 static int usage(void)
 {
-	fputs("usage: bpf [-p PART,...] [-r PROGRAMS] [-s SEED] [-t THREADS] [-e] [-k SOURCE.cu|X]\n", stderr);
+	fputs("usage: bpf [-p PART,...] [-c LIST] [-r PROGRAMS] [-s SEED] [-t THREADS] [-e] [-k SOURCE.cu|X]\n", stderr);
 	return 2;
 }
 
@@ -51,10 +52,13 @@ static int parse(int argc, char **argv, struct options *options, const char **pa
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "p:r:s:t:ek:")) != -1) {
+	while ((option = getopt(argc, argv, "p:c:r:s:t:ek:")) != -1) {
 		switch (option) {
 		case 'p':
 			*parts = optarg;
+			break;
+		case 'c':
+			options->suite = optarg;
 			break;
 		case 'r':
 			options->programs = (unsigned)strtoul(optarg, NULL, 0);
@@ -84,6 +88,8 @@ static unsigned run_parts(const char *parts, const struct options *options, unsi
 
 	if (wanted(parts, "vectors"))
 		run++, failed += !test_vectors();
+	if (wanted(parts, "suite"))
+		run++, failed += !test_suite(options);
 	if (wanted(parts, "random"))
 		run++, failed += !test_random(options);
 	if (wanted(parts, "hash"))
@@ -102,7 +108,7 @@ int main(int argc, char **argv)
 	const char *parts = "vectors,random,hash,ring,speed";
 	unsigned run, failed;
 
-	if (parse(argc, argv, &options, &parts))
+	if (parse(argc, argv, &options, &parts) || (wanted(parts, "suite") && !options.suite))
 		return usage();
 	if (!device_open()) {
 		printf("SKIP: there is no GPU\n");

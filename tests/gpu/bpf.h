@@ -10,11 +10,13 @@ struct options {
 	unsigned long seed;	/* of the first */
 	unsigned threads;	/* of the contention tests */
 	bool every;		/* every size of records, not a list */
+	const char *suite;	/* list of cases of another suite, see tests/conformance/print-suite.cc */
 	const char *hand;	/* source of the kernels for speed, or X for X.ptx and X.cubin */
 };
 
 /* Each prints its line, or more than one; true if all passed. */
 bool test_vectors(void);
+bool test_suite(const struct options *options);
 bool test_random(const struct options *options);
 bool test_hash(const struct options *options);
 bool test_ring(const struct options *options);

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole test programs of the build tree."""
 
+import os
+import pathlib
 import re
+import subprocess
 
 from checks.registry import check
 from lab import HERE, ROOT, Skip, expect
@@ -28,9 +31,9 @@ def suite(lab, path, *args, env=None, cwd=None):
     return next((line for line in lines if line.startswith("100%")), lines[-1])
 
 
-def bpf(lab, parts, env=None):
+def bpf(lab, parts, *args, env=None):
     """Parts of tests/gpu/bpf, with their counts."""
-    lines = lines_of(lab, "tests/gpu/bpf", "-p", parts, env=env, cwd=ROOT)
+    lines = lines_of(lab, "tests/gpu/bpf", "-p", parts, *args, env=env, cwd=ROOT)
     return "; ".join(line.removeprefix("PASS ") for line in lines if line.startswith("PASS "))
 
 
@@ -76,6 +79,22 @@ def grafts(lab):
 def bpf_programs(lab):
     """Compiled BPF programs compute what the host does: written by hand, and at random."""
     return bpf(lab, "vectors,random")
+
+
+@check
+def bpf_suite(lab):
+    """The public conformance suite; its own assembler reads its cases."""
+    folder = os.environ.get("BPF_CONFORMANCE")
+    if not folder:
+        raise Skip("BPF_CONFORMANCE does not name a folder with the suite (github Alan-Jowett/bpf_conformance)")
+    folder, printer, cases = pathlib.Path(folder), lab.programs / "print-suite", lab.scratch / "suite.list"
+    sources = [folder / f"lib/src/bpf_{name}.cc" for name in ("assembler", "test_parser")]
+    compiler = [*os.environ.get("CXX", "c++").split(), "-std=c++20", "-O1", "-w",
+                *(f"-I{folder / 'lib' / name}" for name in ("include", "src"))]
+    subprocess.run([*compiler, HERE.parent / "conformance/print-suite.cc", *sources, "-o", printer], check=True)
+    listed = subprocess.run([printer, *sorted(folder.glob("tests/*.data"))], check=True, capture_output=True)
+    cases.write_bytes(listed.stdout)
+    return bpf(lab, "suite", "-c", cases)
 
 
 @check
