@@ -30,13 +30,19 @@ CUresult sim_cuCtxGetDevice_v2(CUdevice *ret_device, CUcontext ctx)
 	return r;
 }
 
+/* Common start of a call that asks the current context. */
+static CUresult current_for(const void *out, struct CUctx_st **ret_ctx)
+{
+	CUresult r = sim_current(ret_ctx);
+
+	return r == CUDA_SUCCESS && !out ? CUDA_ERROR_INVALID_VALUE : r;
+}
+
 CUresult sim_cuCtxGetFlags(unsigned *ret_flags)
 {
 	struct CUctx_st *ctx;
-	CUresult r = sim_current(&ctx);
+	CUresult r = current_for(ret_flags, &ctx);
 
-	if (r == CUDA_SUCCESS && !ret_flags)
-		r = CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS)
 		*ret_flags = ctx->flags;
 	return r;
@@ -95,10 +101,8 @@ CUresult sim_cuCtxSynchronize(void)
 CUresult sim_cuCtxGetLimit(size_t *ret_value, CUlimit limit)
 {
 	struct CUctx_st *ctx;
-	CUresult r = sim_current(&ctx);
+	CUresult r = current_for(ret_value, &ctx);
 
-	if (r == CUDA_SUCCESS && !ret_value)
-		r = CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS && (unsigned)limit >= SIM_LIMITS)
 		r = CUDA_ERROR_UNSUPPORTED_LIMIT;
 	if (r == CUDA_SUCCESS)
@@ -121,10 +125,8 @@ CUresult sim_cuCtxSetLimit(CUlimit limit, size_t value)
 CUresult sim_cuCtxGetCacheConfig(CUfunc_cache *ret_config)
 {
 	struct CUctx_st *ctx;
-	CUresult r = sim_current(&ctx);
+	CUresult r = current_for(ret_config, &ctx);
 
-	if (r == CUDA_SUCCESS && !ret_config)
-		r = CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS)
 		*ret_config = ctx->cache_config;
 	return r;
@@ -145,10 +147,8 @@ CUresult sim_cuCtxSetCacheConfig(CUfunc_cache config)
 CUresult sim_cuCtxGetSharedMemConfig(CUsharedconfig *ret_config)
 {
 	struct CUctx_st *ctx;
-	CUresult r = sim_current(&ctx);
+	CUresult r = current_for(ret_config, &ctx);
 
-	if (r == CUDA_SUCCESS && !ret_config)
-		r = CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS)
 		*ret_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
 	return r;

@@ -217,15 +217,11 @@ static CUresult push(struct CUctx_st *ctx)
 CUresult sim_cuDevicePrimaryCtxRetain(CUcontext *ret_ctx, CUdevice dev)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	CUresult r = sim_ready();
-	struct sim_gpu *gpu = sim_gpu(dev);
+	struct sim_gpu *gpu;
+	CUresult r = sim_gpu_for(dev, ret_ctx, &gpu);
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (!ret_ctx)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!gpu)
-		return CUDA_ERROR_INVALID_DEVICE;
 	pthread_mutex_lock(&lock);
 	if (!gpu->primary)
 		r = context_new(gpu, 0, true, &gpu->primary);
@@ -241,13 +237,11 @@ CUresult sim_cuDevicePrimaryCtxRetain(CUcontext *ret_ctx, CUdevice dev)
 
 CUresult sim_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
-	CUresult r = sim_ready();
-	struct sim_gpu *gpu = sim_gpu(dev);
+	struct sim_gpu *gpu;
+	CUresult r = sim_gpu_for(dev, true, &gpu);
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (!gpu)
-		return CUDA_ERROR_INVALID_DEVICE;
 	if (!gpu->primary || !gpu->primary->retained)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (--gpu->primary->retained == 0 && atomic_load(&gpu->primary->alive))
@@ -262,13 +256,11 @@ CUresult sim_cuDevicePrimaryCtxRelease(CUdevice dev)
 
 CUresult sim_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *ret_flags, int *ret_active)
 {
-	CUresult r = sim_ready();
-	struct sim_gpu *gpu = sim_gpu(dev);
+	struct sim_gpu *gpu;
+	CUresult r = sim_gpu_for(dev, true, &gpu);
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (!gpu)
-		return CUDA_ERROR_INVALID_DEVICE;
 	if (ret_flags)
 		*ret_flags = gpu->primary ? gpu->primary->flags : 0;
 	if (ret_active)
@@ -278,15 +270,11 @@ CUresult sim_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *ret_flags, int *
 
 CUresult sim_cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned flags)
 {
-	CUresult r = sim_ready();
-	struct sim_gpu *gpu = sim_gpu(dev);
+	struct sim_gpu *gpu;
+	CUresult r = sim_gpu_for(dev, !(flags & ~(unsigned)CU_CTX_FLAGS_MASK), &gpu);
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (!gpu)
-		return CUDA_ERROR_INVALID_DEVICE;
-	if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
-		return CUDA_ERROR_INVALID_VALUE;
 	if (!gpu->primary)
 		r = context_new(gpu, flags, true, &gpu->primary);
 	if (r == CUDA_SUCCESS)
@@ -302,13 +290,11 @@ CUresult sim_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned flags)
 /* Empties the context; those who retained it find it started anew, without the error. */
 CUresult sim_cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
-	CUresult r = sim_ready();
-	struct sim_gpu *gpu = sim_gpu(dev);
+	struct sim_gpu *gpu;
+	CUresult r = sim_gpu_for(dev, true, &gpu);
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (!gpu)
-		return CUDA_ERROR_INVALID_DEVICE;
 	if (!gpu->primary || !atomic_load(&gpu->primary->alive))
 		return CUDA_SUCCESS;
 	context_stop(gpu->primary);
@@ -324,16 +310,12 @@ CUresult sim_cuDevicePrimaryCtxReset(CUdevice dev)
 
 static CUresult create(CUcontext *ret_ctx, unsigned flags, CUdevice dev, unsigned api_version)
 {
-	CUresult r = sim_ready();
-	struct sim_gpu *gpu = sim_gpu(dev);
+	struct sim_gpu *gpu;
+	CUresult r = sim_gpu_for(dev, ret_ctx && !(flags & ~(unsigned)CU_CTX_FLAGS_MASK), &gpu);
 	struct CUctx_st *ctx;
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (!ret_ctx || (flags & ~(unsigned)CU_CTX_FLAGS_MASK))
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!gpu)
-		return CUDA_ERROR_INVALID_DEVICE;
 	r = context_new(gpu, flags, false, &ctx);
 	r = r ? r : context_start(ctx);
 	r = r ? r : push(ctx);

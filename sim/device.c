@@ -84,14 +84,13 @@ struct sim_gpu *sim_gpu(CUdevice dev)
 	return dev >= 0 && (unsigned)dev < gpu_count ? &gpus[dev] : NULL;
 }
 
-/* Common start of a call about a device. */
-static CUresult device(CUdevice dev, const void *out, struct sim_gpu **ret_gpu)
+CUresult sim_gpu_for(CUdevice dev, bool arguments, struct sim_gpu **ret_gpu)
 {
 	CUresult r = sim_ready();
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (!out)
+	if (!arguments)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_gpu = sim_gpu(dev);
 	return *ret_gpu ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
@@ -111,7 +110,7 @@ CUresult sim_cuDeviceGetCount(int *ret_count)
 CUresult sim_cuDeviceGet(CUdevice *ret_dev, int ordinal)
 {
 	struct sim_gpu *gpu;
-	CUresult r = device(ordinal, ret_dev, &gpu);
+	CUresult r = sim_gpu_for(ordinal, ret_dev, &gpu);
 
 	if (r == CUDA_SUCCESS)
 		*ret_dev = ordinal;
@@ -121,7 +120,7 @@ CUresult sim_cuDeviceGet(CUdevice *ret_dev, int ordinal)
 CUresult sim_cuDeviceGetName(char *name, int length, CUdevice dev)
 {
 	struct sim_gpu *gpu;
-	CUresult r = device(dev, name, &gpu);
+	CUresult r = sim_gpu_for(dev, name, &gpu);
 
 	if (r == CUDA_SUCCESS && length <= 0)
 		r = CUDA_ERROR_INVALID_VALUE;
@@ -133,7 +132,7 @@ CUresult sim_cuDeviceGetName(char *name, int length, CUdevice dev)
 CUresult sim_cuDeviceGetUuid_v2(CUuuid *ret_uuid, CUdevice dev)
 {
 	struct sim_gpu *gpu;
-	CUresult r = device(dev, ret_uuid, &gpu);
+	CUresult r = sim_gpu_for(dev, ret_uuid, &gpu);
 
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -149,7 +148,7 @@ CUresult sim_cuDeviceGetUuid(CUuuid *ret_uuid, CUdevice dev)
 CUresult sim_cuDeviceTotalMem_v2(size_t *ret_bytes, CUdevice dev)
 {
 	struct sim_gpu *gpu;
-	CUresult r = device(dev, ret_bytes, &gpu);
+	CUresult r = sim_gpu_for(dev, ret_bytes, &gpu);
 
 	if (r == CUDA_SUCCESS)
 		*ret_bytes = sim_memory_total();
@@ -159,7 +158,7 @@ CUresult sim_cuDeviceTotalMem_v2(size_t *ret_bytes, CUdevice dev)
 CUresult sim_cuDeviceComputeCapability(int *ret_major, int *ret_minor, CUdevice dev)
 {
 	struct sim_gpu *gpu;
-	CUresult r = device(dev, ret_major, &gpu);
+	CUresult r = sim_gpu_for(dev, ret_major, &gpu);
 
 	if (r == CUDA_SUCCESS && !ret_minor)
 		r = CUDA_ERROR_INVALID_VALUE;
@@ -173,7 +172,7 @@ CUresult sim_cuDeviceComputeCapability(int *ret_major, int *ret_minor, CUdevice 
 CUresult sim_cuDeviceGetPCIBusId(char *text, int length, CUdevice dev)
 {
 	struct sim_gpu *gpu;
-	CUresult r = device(dev, text, &gpu);
+	CUresult r = sim_gpu_for(dev, text, &gpu);
 	int bus;
 
 	if (r == CUDA_SUCCESS && length < 13)
@@ -214,7 +213,7 @@ CUresult sim_cuDeviceGetByPCIBusId(CUdevice *ret_dev, const char *text)
 CUresult sim_cuDeviceGetAttribute(int *ret_value, CUdevice_attribute attribute, CUdevice dev)
 {
 	struct sim_gpu *gpu;
-	CUresult r = device(dev, ret_value, &gpu);
+	CUresult r = sim_gpu_for(dev, ret_value, &gpu);
 
 	return r ? r : sim_gpu_attribute(gpu, attribute, ret_value);
 }
@@ -222,7 +221,7 @@ CUresult sim_cuDeviceGetAttribute(int *ret_value, CUdevice_attribute attribute, 
 CUresult sim_cuDeviceGetProperties(CUdevprop *ret_prop, CUdevice dev)
 {
 	struct sim_gpu *gpu;
-	CUresult r = device(dev, ret_prop, &gpu);
+	CUresult r = sim_gpu_for(dev, ret_prop, &gpu);
 
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -238,9 +237,9 @@ CUresult sim_cuDeviceGetProperties(CUdevprop *ret_prop, CUdevice dev)
 CUresult sim_cuDeviceCanAccessPeer(int *ret_can, CUdevice dev, CUdevice peer)
 {
 	struct sim_gpu *gpu;
-	CUresult r = device(dev, ret_can, &gpu);
+	CUresult r = sim_gpu_for(dev, ret_can, &gpu);
 
-	r = r ? r : device(peer, ret_can, &gpu);
+	r = r ? r : sim_gpu_for(peer, ret_can, &gpu);
 	if (r == CUDA_SUCCESS)
 		*ret_can = dev != peer;
 	return r;
@@ -250,9 +249,9 @@ CUresult sim_cuDeviceGetP2PAttribute(int *ret_value, CUdevice_P2PAttribute attri
 				     CUdevice to)
 {
 	struct sim_gpu *gpu;
-	CUresult r = device(from, ret_value, &gpu);
+	CUresult r = sim_gpu_for(from, ret_value, &gpu);
 
-	r = r ? r : device(to, ret_value, &gpu);
+	r = r ? r : sim_gpu_for(to, ret_value, &gpu);
 	if (r != CUDA_SUCCESS)
 		return r;
 	if (from == to)
@@ -274,7 +273,7 @@ CUresult sim_cuDeviceGetP2PAttribute(int *ret_value, CUdevice_P2PAttribute attri
 CUresult sim_cuDeviceGetExecAffinitySupport(int *ret_supported, CUexecAffinityType type, CUdevice dev)
 {
 	struct sim_gpu *gpu;
-	CUresult r = device(dev, ret_supported, &gpu);
+	CUresult r = sim_gpu_for(dev, ret_supported, &gpu);
 
 	(void)type;
 	if (r == CUDA_SUCCESS)

@@ -71,6 +71,8 @@ struct CUctx_st *sim_context_of(CUdevice dev);	/* current one if on dev, else pr
 CUresult sim_devices_init(void);
 unsigned sim_device_count(void);
 struct sim_gpu *sim_gpu(CUdevice dev);		/* NULL if there is none */
+/* Common start of a call about a device; arguments: they are not NULL and have values that there are. */
+CUresult sim_gpu_for(CUdevice dev, bool arguments, struct sim_gpu **ret_gpu);
 CUresult sim_gpu_attribute(const struct sim_gpu *gpu, CUdevice_attribute attribute, int *ret_value);
 
 /* visible.c */

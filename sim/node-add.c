@@ -130,13 +130,18 @@ CUresult sim_cuGraphAddNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphN
 
 /* Parameters */
 
+static CUresult check_get(CUgraphNode node, int type, const void *ret)
+{
+	CUresult r = sim_node_check(node, type);
+
+	return r == CUDA_SUCCESS && !ret ? CUDA_ERROR_INVALID_VALUE : r;
+}
+
 CUresult sim_cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 *ret)
 {
-	CUresult r = sim_node_check(node, SIM_WORK_KERNEL);
+	CUresult r = check_get(node, SIM_WORK_KERNEL, ret);
 	const struct sim_kernel_work *k;
 
-	if (r == CUDA_SUCCESS && !ret)
-		r = CUDA_ERROR_INVALID_VALUE;
 	if (r != CUDA_SUCCESS)
 		return r;
 	k = &node->work.kernel;
@@ -161,10 +166,8 @@ CUresult sim_cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAM
 
 CUresult sim_cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D *ret)
 {
-	CUresult r = sim_node_check(node, SIM_WORK_COPY);
+	CUresult r = check_get(node, SIM_WORK_COPY, ret);
 
-	if (r == CUDA_SUCCESS && !ret)
-		r = CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS)
 		*ret = node->work.copy.what;
 	return r;
@@ -172,10 +175,8 @@ CUresult sim_cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D *ret)
 
 CUresult sim_cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS_v1 *ret)
 {
-	CUresult r = sim_node_check(node, SIM_WORK_FILL);
+	CUresult r = check_get(node, SIM_WORK_FILL, ret);
 
-	if (r == CUDA_SUCCESS && !ret)
-		r = CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS)
 		*ret = node->work.fill;
 	return r;
@@ -183,10 +184,8 @@ CUresult sim_cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAM
 
 CUresult sim_cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *ret)
 {
-	CUresult r = sim_node_check(node, SIM_WORK_HOST);
+	CUresult r = check_get(node, SIM_WORK_HOST, ret);
 
-	if (r == CUDA_SUCCESS && !ret)
-		r = CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS)
 		*ret = node->work.host;
 	return r;
@@ -194,10 +193,8 @@ CUresult sim_cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *r
 
 CUresult sim_cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *ret)
 {
-	CUresult r = sim_node_check(node, SIM_WORK_CHILD);
+	CUresult r = check_get(node, SIM_WORK_CHILD, ret);
 
-	if (r == CUDA_SUCCESS && !ret)
-		r = CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS)
 		*ret = node->work.child;
 	return r;
@@ -205,10 +202,8 @@ CUresult sim_cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *ret)
 
 static CUresult get_event(CUgraphNode node, int type, CUevent *ret)
 {
-	CUresult r = sim_node_check(node, type);
+	CUresult r = check_get(node, type, ret);
 
-	if (r == CUDA_SUCCESS && !ret)
-		r = CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS)
 		*ret = node->work.event;
 	return r;
@@ -312,11 +307,9 @@ CUresult sim_cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 CUresult sim_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
 					   CUkernelNodeAttrValue *ret)
 {
-	CUresult r = sim_node_check(node, SIM_WORK_KERNEL);
+	CUresult r = check_get(node, SIM_WORK_KERNEL, ret);
 	const struct sim_kernel_work *k;
 
-	if (r == CUDA_SUCCESS && !ret)
-		r = CUDA_ERROR_INVALID_VALUE;
 	if (r != CUDA_SUCCESS)
 		return r;
 	k = &node->work.kernel;

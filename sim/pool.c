@@ -18,15 +18,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static CUresult default_pool(CUmemoryPool *ret_pool, CUdevice dev)
 {
-	CUresult r = sim_ready();
-	struct sim_gpu *gpu = sim_gpu(dev);
+	struct sim_gpu *gpu;
+	CUresult r = sim_gpu_for(dev, ret_pool, &gpu);
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (!ret_pool)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!gpu)
-		return CUDA_ERROR_INVALID_DEVICE;
 	pthread_mutex_lock(&lock);
 	if (!gpu->pool) {
 		CUmemoryPool pool = calloc(1, sizeof(*pool));
