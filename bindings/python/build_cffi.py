@@ -25,7 +25,8 @@ def pkg_config(*options):
     try:
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError) as error:
-        sys.exit(f"libgputrace is not installed where {command[0]} looks ({error}); set PKG_CONFIG_PATH")
+        sys.exit(f"libgputrace is not installed where {command[0]} looks ({error}): install it first, or set PKG_CONFIG_PATH "
+                 "to its lib/pkgconfig")
 
 
 def installed():
