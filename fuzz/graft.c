@@ -13,6 +13,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Could they run from a second module? */
+static void set_apart(const uint8_t *cubin, size_t size, const struct gt_elf_kernel *kernels, unsigned count)
+{
+	struct gt_apart aparts[KERNELS_MAX];
+
+	if (count > KERNELS_MAX)
+		count = KERNELS_MAX;
+	for (unsigned i = 0; i < count; i++)
+		aparts[i].name = kernels[i].name;
+	gt_cubin_apart(cubin, size, aparts, count);
+}
+
 /* Names of the kernels, as the plans' names: they live in the data. */
 static unsigned make_plans(const uint8_t *cubin, size_t size, const struct gt_graft_stub *stub, int at_exit,
 			   struct gt_graft_plan plans[KERNELS_MAX])
@@ -26,6 +38,7 @@ static unsigned make_plans(const uint8_t *cubin, size_t size, const struct gt_gr
 		return 0;
 	if (gt_elf_kernels(&elf, &kernels, &count))
 		count = 0;
+	set_apart(cubin, size, kernels, count);
 	for (i = 0; i < count && i < KERNELS_MAX; i++)
 		plans[i] = (struct gt_graft_plan){ kernels[i].name, i, at_exit ? NULL : stub, at_exit ? stub : NULL };
 	free(kernels);

@@ -22,6 +22,16 @@ static const char probe_text[] =
 	".func p(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k, .param .b64 p, .param .b64 a,"
 	" .param .b32 s, .param .b32 c) { .reg .b64 %a; ld.param.b64 %a, [a]; ret; }";
 
+/* Could the kernels run from a second module? */
+static void set_apart(const struct gt_ptx *ptx)
+{
+	struct gt_ptx_apart *aparts = calloc(gt_ptx_kernel_count(ptx) + 1, sizeof(*aparts));
+
+	if (aparts)
+		gt_ptx_apart(ptx, aparts);
+	free(aparts);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const unsigned all[] = { 0, 1, 2, 3, 4, 5, 6 };
@@ -34,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (gt_ptx_parse((const char *)data, size, &ptx, &error) < 0)
 		return 0;
+	set_apart(ptx);
 	kernels = gt_ptx_kernel_count(ptx);
 	plans = calloc(kernels + 1, sizeof(*plans));
 	names = calloc(kernels + 1, sizeof(*names));

@@ -76,6 +76,19 @@ int gt_graft(const void *cubin, size_t size, unsigned flags, const struct gt_gra
 	     unsigned plan_count, void **ret_image, size_t *ret_size, struct gt_graft_result *results,
 	     char why[GT_GRAFT_WHY]);
 
+/* Can a kernel be run as well from a second module that is loaded from the same code? */
+struct gt_apart {
+	const char *name;	/* mangled */
+	bool possible;
+	char why[GT_GRAFT_WHY];	/* why not */
+};
+
+/*
+ * Not if it uses variables of its module, of which the second one has its own, or if that
+ * cannot be told.  -EINVAL: the machine code is damaged; -ENOMEM.
+ */
+int gt_cubin_apart(const void *cubin, size_t size, struct gt_apart *kernels, unsigned count);
+
 /*
  * Compare grafted code with the original, by means of its own: nothing changed
  * but what had to, and what was added cannot leave its place but where it must.

@@ -57,6 +57,18 @@ const struct gt_ptx_kernel *gt_ptx_kernel(const struct gt_ptx *ptx, unsigned ind
 unsigned gt_ptx_target(const struct gt_ptx *ptx);	/* 90 for sm_90a */
 unsigned gt_ptx_version(const struct gt_ptx *ptx);	/* 80 for 8.0 */
 
+/* Can a kernel be run as well from a second module that is loaded from the same text? */
+struct gt_ptx_apart {
+	uint8_t possible;
+	char why[192];		/* why not */
+};
+
+/*
+ * Not if it uses variables of its module, of which the second one has its own, or calls
+ * what is not in the text.  aparts has one entry for each kernel.  -ENOMEM.
+ */
+int gt_ptx_apart(const struct gt_ptx *ptx, struct gt_ptx_apart *aparts);
+
 /* Probes at entry and exit are to be written out rather than called, however long they are. */
 void gt_ptx_write_out(struct gt_ptx *ptx);
 

@@ -299,6 +299,25 @@ static void find_definitions(const struct walk *walk, struct ptx_reach *reach)
 				       function->has_body ? f : find_function(walk, function->name);
 }
 
+int gt_reach_each(const struct gt_ptx *ptx, void (*fn)(void *data, uint32_t kernel, const struct ptx_reached *reached),
+		  void *data)
+{
+	struct walk walk;
+	int r = walk_init(&walk, ptx, NULL, 0);
+
+	if (r < 0)
+		return r;
+	walk.callee = calloc(ptx->call_count + (size_t)1, sizeof(*walk.callee));
+	for (uint32_t k = 0; walk.callee && k < ptx->kernel_count; k++) {
+		walk_from(&walk, ptx->kernels[k].function);
+		fn(data, k, &(struct ptx_reached){ walk.seen, walk.number, walk.callee });
+	}
+	r = walk.callee ? 0 : -ENOMEM;
+	free(walk.callee);
+	walk_done(&walk);
+	return r;
+}
+
 int gt_reach_find(const struct gt_ptx *ptx, const struct gt_probe *probes,
 		  unsigned probe_count, const struct gt_ptx_plan *plans, struct ptx_reach *ret_reach,
 		  struct gt_ptx_error *err)

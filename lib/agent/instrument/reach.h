@@ -20,6 +20,17 @@ struct ptx_reach {
 	int pointers;		/* a kernel with probes, or what it calls, calls by pointer */
 };
 
+/* What one kernel may get to: of each function seen[] == number if it is among that; of its calls the function called. */
+struct ptx_reached {
+	const uint32_t *seen;
+	uint32_t number;
+	const uint32_t *callee;		/* PTX_NONE: not defined in the module */
+};
+
+/* Calls fn for every kernel of the module.  -ENOMEM. */
+int gt_reach_each(const struct gt_ptx *ptx, void (*fn)(void *data, uint32_t kernel, const struct ptx_reached *reached),
+		  void *data);
+
 int gt_reach_find(const struct gt_ptx *ptx, const struct gt_probe *probes,
 		  unsigned probe_count, const struct gt_ptx_plan *plans, struct ptx_reach *ret_reach,
 		  struct gt_ptx_error *err);
