@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program of tests that runs already, on the software device, and a target that is attached to it. */
+#ifndef TESTS_E2E_RUNNING_H
+#define TESTS_E2E_RUNNING_H
+
+#include <check.h>
+#include <gputrace/gputrace.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* It was started without us, with pipes to and from it. */
+extern struct program {
+	pid_t pid;
+	FILE *in, *out;
+} program;
+
+/* what, threads, more: its arguments, as far as they are not NULL; apart: where it sees another agent's folder. */
+void start_program(const char *path, const char *what, const char *threads, const char *more, bool apart);
+void say(const char *text);
+/* The next line that it says. */
+void expect(const char *text);
+/* Its launches are all there, and it ends as it would have. */
+void finish(void);
+/* However the test ended. */
+void end_program(void);
+
+struct seen {
+	unsigned launches, kernels, exits, lost;
+	char notes[512];
+};
+
+extern struct gputrace_target *target;
+extern struct gputrace_reader *reader;
+extern struct gputrace_link *timeline;
+
+/* With a timeline. */
+void attach(void);
+void attach_with(const struct gputrace_live_opts *opts);
+/* Adds what is there to be read. */
+void take(struct seen *seen);
+/* Reads to the end. */
+void detach(struct seen *seen);
+
+/* Of that name, with a route or without. */
+const struct gputrace_kernel *find_kernel(const char *name, int probed);
+
+#endif
