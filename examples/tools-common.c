@@ -76,6 +76,9 @@ void tool_option(struct tool *tool, int option, const char *value)
 		if (tool->pid <= 0)
 			tool_fail(tool, "--pid is the number of a process, not '%s'", value);
 		break;
+	case 'C':
+		tool->copies = 1;
+		break;
 	case 'q':
 		tool->quiet = 1;
 		break;
@@ -117,7 +120,8 @@ static int is_about(const char *command, const char *text)
 
 static void attach(struct tool *tool, char **command)
 {
-	struct gputrace_live_opts opts = { .size = sizeof(opts), .agent = tool->agent };
+	struct gputrace_live_opts opts = { .size = sizeof(opts), .agent = tool->agent,
+					   .flags = tool->copies ? GPUTRACE_LIVE_COPIES : 0 };
 
 	if (command[0])
 		tool_fail(tool, "a process that runs already and a command cannot be traced at once");
@@ -136,6 +140,8 @@ void tool_spawn(struct tool *tool, char **command)
 		attach(tool, command);
 		return;
 	}
+	if (tool->copies)
+		tool_fail(tool, "--copies goes with --pid");
 	if (!command[0]) {
 		tool_warn(tool, "no command given");
 		tool_usage(tool);

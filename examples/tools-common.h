@@ -19,6 +19,7 @@ struct tool {
 	uint32_t device;	/* enum gputrace_device_kind */
 	const char *agent;
 	int pid;		/* a process that runs already, 0: a command is started */
+	int copies;		/* of kernels that it has loaded, with programs in them */
 	int quiet;
 	/* Once started. */
 	struct gputrace_ctx *ctx;
@@ -32,12 +33,14 @@ struct tool {
 	{ "device", required_argument, NULL, 'D' }, \
 	{ "agent", required_argument, NULL, 'A' }, \
 	{ "pid", required_argument, NULL, 'p' }, \
+	{ "copies", no_argument, NULL, 'C' }, \
 	{ "quiet", no_argument, NULL, 'q' }, \
 	{ "help", no_argument, NULL, 'h' }, \
 	{ "version", no_argument, NULL, 'V' }
 #define TOOL_OPTIONS_HELP \
 	"  -p, --pid=PID     trace this process, which runs already, until it ends or until\n" \
 	"                    Ctrl-C or SIGTERM; it goes on as it was\n" \
+	"  --copies          with --pid: also look into kernels loaded before, by copies of them\n" \
 	"  --device=gpu|sim  the real GPU (default), or the software device of libgputrace\n" \
 	"  --agent=PATH      use this libgputrace-agent.so\n" \
 	"  -q, --quiet       errors only\n" \

@@ -33,6 +33,8 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--agent", metavar="PATH", help="use this libgputrace-agent.so")
         self.add_argument("-p", "--pid", type=int, help="trace this process, which runs already, until it ends or "
                           "until Ctrl-C or SIGTERM; it goes on as it was")
+        self.add_argument("--copies", action="store_true", help="with --pid: also look into kernels loaded before, "
+                          "by copies of them")
         self.add_argument("-q", "--quiet", action="store_true", help="errors only")
         self.add_argument("-V", "--version", action="version",
                           version=f"{name} (libgputrace) {gputrace.version()}")
@@ -106,8 +108,12 @@ class Tool:
             if self.command:
                 self.warn("a process that runs already and a command cannot be traced at once")
                 sys.exit(EXIT_TOOL)
-            self.target = gputrace.Target.of_process(self.options.pid, agent=self.options.agent, ctx=self.ctx)
+            self.target = gputrace.Target.of_process(self.options.pid, copies=self.options.copies,
+                                                     agent=self.options.agent, ctx=self.ctx)
             return self.target
+        if self.options.copies:
+            self.warn("--copies goes with --pid")
+            sys.exit(EXIT_TOOL)
         if not self.command:
             self.warn(f"no command given\nTry '{self.name} --help'.")
             sys.exit(EXIT_TOOL)

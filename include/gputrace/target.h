@@ -41,12 +41,22 @@ GPUTRACE_API int gputrace_target_spawn(struct gputrace_ctx *ctx, char *const arg
 				       const struct gputrace_spawn_opts *opts,
 				       struct gputrace_target **ret_target);
 
+/*
+ * Programs for kernels that were loaded before, too: a kernel's image is looked for among those that the
+ * process's executable and shared libraries carry, and a copy of the kernel with the programs in it runs in
+ * the kernel's place, with the same settings.  Not for kernels that use variables of their module, since a
+ * copy would have its own, nor where it is not certain which image it was; the reason is listed.  Resuming
+ * takes up to seconds longer when the process has large libraries, and the first launch of a kernel from
+ * each image waits until the copy is made.  Since 0.1.
+ */
+#define GPUTRACE_LIVE_COPIES 1u
+
 struct gputrace_live_opts {
 	uint64_t size;
 	const char *agent;		/* path of libgputrace-agent.so; default: the installed one */
 	uint64_t agent_ring_bytes;	/* a power of two; default 4 MiB */
 	uint64_t gpu_ring_bytes;	/* timeline ring per CUDA context, a power of two; default 4 MiB */
-	uint32_t flags;			/* 0 */
+	uint32_t flags;			/* GPUTRACE_LIVE_COPIES */
 	uint32_t reserved;
 };
 
@@ -55,7 +65,7 @@ struct gputrace_live_opts {
  * are not followed.  Attach programs, then call gputrace_target_resume(), which
  * puts the agent in: one thread is stopped for about a millisecond, none is
  * otherwise.  Images loaded from then on get programs; the kernels of those
- * loaded before are listed, and their launches recorded.
+ * loaded before are listed, and their launches recorded (but see GPUTRACE_LIVE_COPIES).
  * -ESRCH: no such process; -EPERM: it may not be traced (the sentence says why);
  * -EBUSY: a debugger traces it; -ENOEXEC: libraries cannot be loaded into it;
  * -ENODEV: it has not loaded libcuda; -ENOENT, -EACCES: no agent, or it cannot be read;

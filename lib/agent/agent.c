@@ -10,6 +10,7 @@
 
 #include "lib/agent/call/call.h"
 #include "lib/agent/hook/hooks.h"
+#include "lib/agent/module/late.h"
 #include "lib/agent/module/module.h"
 #include "lib/agent/nvtx/nvtx.h"
 #include "lib/agent/service.h"
@@ -194,6 +195,7 @@ static int attach(int fd)
 	if (!gt_session_open(fd))
 		return -EPROTO;
 	atomic_store(&joined, true);
+	gt_late_prepare();
 	begin();
 	hook(true);
 	gt_service_start();

@@ -12,6 +12,7 @@
 #include "lib/agent/context.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/launch/exec.h"
+#include "lib/agent/module/late.h"
 #include "lib/agent/module/module.h"
 
 /* Between clock samples, in ms: one alone says nothing of the clock's rate, so a few come soon. */
@@ -83,6 +84,7 @@ static void let_go(void)
 	all = gt_contexts_release();
 	/* Nodes of graphs may run kernels that the program does not know, and must not be shown. */
 	leaving = all ? gt_modules_leave() : GT_LEAVE_CHANGED;
+	gt_late_forget();
 	if (leaving != GT_LEAVE_CHANGED)
 		gt_hooks_remove(leaving == GT_LEAVE_COPIES);
 	gt_session_send(GT_MSG_BYE, 0);

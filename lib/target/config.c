@@ -147,7 +147,7 @@ int gt_config_make(const struct gputrace_target *target)
 		.version = GT_WIRE_VERSION,
 		.timeline = timeline_link(target),
 		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0) | route_flags() |
-			 gt_config_recording(target),
+			 (target->copies ? GT_CONFIG_COPIES : 0) | gt_config_recording(target),
 		.shared_count = target->shared_count,
 		.stack_frames = stack_frames(target),
 	};

@@ -247,7 +247,7 @@ static int detach_thread(struct gt_courier *courier)
 	return r ? r : gt_courier_call(courier, function, args, 5000, &result);
 }
 
-int gt_courier_send(pid_t pid, struct gt_courier *courier)
+int gt_courier_send(pid_t pid, bool copies, struct gt_courier *courier)
 {
 	struct gt_hijack hijack;
 	uint64_t create, unmap;
@@ -264,7 +264,7 @@ int gt_courier_send(pid_t pid, struct gt_courier *courier)
 	courier->code = find_place(courier);
 	if (!courier->code)
 		return gt_error(-ENOSPC, "no place was found in process %d for %zu bytes of code", (int)pid, code_size());
-	r = gt_hijack_begin(pid, &hijack);
+	r = gt_hijack_begin(pid, copies, &hijack);
 	if (r)
 		return r;
 	r = start_thread(courier, &hijack, create, unmap);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -23,11 +24,11 @@ struct gt_courier {
 extern const char *const gt_courier_libraries[];
 
 /*
- * Send one.  With gt_error() text: the errors of gt_hijack_begin() and gt_hijack_run();
+ * Send one; copies: see gt_seccomp_check().  With gt_error() text: the errors of gt_hijack_begin() and gt_hijack_run();
  * -ENOEXEC: not a process that libraries can be loaded into (another machine's,
  * statically linked, no threads); -ENOSPC: no place for its code.
  */
-int gt_courier_send(pid_t pid, struct gt_courier *ret_courier);
+int gt_courier_send(pid_t pid, bool copies, struct gt_courier *ret_courier);
 
 /*
  * Have it call a function.  gt_courier_start() and then gt_courier_wait() until it

@@ -371,7 +371,7 @@ static int check_rights(pid_t pid)
 			(int)pid);
 }
 
-int gt_hijack_begin(pid_t pid, struct gt_hijack *h)
+int gt_hijack_begin(pid_t pid, bool copies, struct gt_hijack *h)
 {
 	int r;
 
@@ -393,7 +393,7 @@ int gt_hijack_begin(pid_t pid, struct gt_hijack *h)
 	if (r)
 		gt_error(r, "the registers of process %d cannot be read: %s", (int)pid, strerror(-r));
 	else
-		r = gt_seccomp_check(h->tid);
+		r = gt_seccomp_check(h->tid, copies);
 	if (r) {
 		gt_hijack_end(h);
 		return r;

@@ -8,6 +8,7 @@
 #ifndef GT_TARGET_HIJACK_H
 #define GT_TARGET_HIJACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,11 +24,11 @@ struct gt_hijack {
 };
 
 /*
- * Stop a thread at such a place.  With gt_error() text: -EPERM: not allowed to;
+ * Stop a thread at such a place; copies: see gt_seccomp_check().  With gt_error() text: -EPERM: not allowed to;
  * -ESRCH: no such process; -EBUSY: another tracer has it; -EAGAIN: no thread came to such a
  * place in time, or all are stopped; -ENOMEM.
  */
-int gt_hijack_begin(pid_t pid, struct gt_hijack *ret_hijack);
+int gt_hijack_begin(pid_t pid, bool copies, struct gt_hijack *ret_hijack);
 
 /* Write into the process's code.  -EFAULT with gt_error() text. */
 int gt_hijack_poke(const struct gt_hijack *hijack, uint64_t address, const void *bytes, size_t size);

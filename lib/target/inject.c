@@ -302,7 +302,7 @@ int gt_inject(struct gputrace_target *target)
 {
 	struct gt_courier courier;
 	uint64_t entry;
-	int theirs, r = gt_courier_send(target->pid, &courier);
+	int theirs, r = gt_courier_send(target->pid, target->copies, &courier);
 
 	if (r)
 		return r;

@@ -52,6 +52,7 @@ static int fill(struct gputrace_target *target, const struct gputrace_live_opts 
 				agent, strerror(errno));
 	target->agent_ring_bytes = opts->agent_ring_bytes;
 	target->gpu_ring_bytes = opts->gpu_ring_bytes;
+	target->copies = opts->flags & GPUTRACE_LIVE_COPIES;
 	target->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (target->epoll_fd < 0)
 		return gt_error(-errno, "no epoll descriptor: %s", strerror(errno));
@@ -63,7 +64,7 @@ static int read_opts(const struct gputrace_live_opts *opts, struct gputrace_live
 {
 	int r = gt_opts_read(opts, sizeof(uint64_t), known, sizeof(*known));
 
-	if (!r && (known->flags || known->reserved))
+	if (!r && (known->flags & ~GPUTRACE_LIVE_COPIES || known->reserved))
 		r = gt_error(-EINVAL, "unknown flags in struct gputrace_live_opts");
 	if (!r)
 		r = gt_spawn_check_ring("agent_ring_bytes", &known->agent_ring_bytes);

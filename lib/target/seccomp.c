@@ -144,7 +144,7 @@ static const struct call {
 	int number;
 	const char *name;
 	uint64_t args[6];
-	bool may_fail;	/* the C library has another way */
+	bool may_fail;	/* there is another way, or it can be done without */
 } calls[] = {
 	{ SYS_mmap, "mmap", { 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1 }, false },
 	{ SYS_mmap, "mmap of a file", { 0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, 3 }, false },
@@ -178,6 +178,11 @@ static const struct call {
 	{ SYS_getpid, "getpid", { 0 }, false },
 };
 
+/* For GPUTRACE_LIVE_COPIES. */
+static const struct call copies_call = {
+	SYS_process_vm_readv, "process_vm_readv", { 4096, 4096, 1, 4096, 1, 0 }, true
+};
+
 static bool is_allowed(const struct call *call, uint32_t answer)
 {
 	uint32_t action = answer & SECCOMP_RET_ACTION_FULL;
@@ -186,17 +191,23 @@ static bool is_allowed(const struct call *call, uint32_t answer)
 	       (call->may_fail && action == SECCOMP_RET_ERRNO);
 }
 
-static int check_filter(const struct sock_filter *filter, size_t length)
+static int check_call(const struct sock_filter *filter, size_t length, const struct call *call)
 {
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		struct seccomp_data data = { .nr = calls[i].number, .arch = AUDIT_ARCH_X86_64 };
+	struct seccomp_data data = { .nr = call->number, .arch = AUDIT_ARCH_X86_64 };
 
-		memcpy(data.args, calls[i].args, sizeof(data.args));
-		if (!is_allowed(&calls[i], run(filter, length, &data)))
-			return gt_error(-EPERM, "the process's seccomp filter does not let it call %s, which the agent needs",
-					calls[i].name);
-	}
-	return 0;
+	memcpy(data.args, call->args, sizeof(data.args));
+	if (is_allowed(call, run(filter, length, &data)))
+		return 0;
+	return gt_error(-EPERM, "the process's seccomp filter does not let it call %s, which the agent needs", call->name);
+}
+
+static int check_filter(const struct sock_filter *filter, size_t length, bool copies)
+{
+	int r = copies ? check_call(filter, length, &copies_call) : 0;
+
+	for (size_t i = 0; !r && i < sizeof(calls) / sizeof(calls[0]); i++)
+		r = check_call(filter, length, &calls[i]);
+	return r;
 }
 
 static int mode_of(pid_t tid)
@@ -214,7 +225,7 @@ static int mode_of(pid_t tid)
 	return mode;
 }
 
-int gt_seccomp_check(pid_t tid)
+int gt_seccomp_check(pid_t tid, bool copies)
 {
 	int mode = mode_of(tid), r = 0;
 	struct sock_filter *filter;
@@ -235,7 +246,7 @@ int gt_seccomp_check(pid_t tid)
 			r = gt_error(-EPERM, "the process has a seccomp filter, which cannot be read (%s), so it is not known whether the agent would be the process's end: run as root",
 				     strerror(errno));
 		else
-			r = check_filter(filter, (size_t)length);
+			r = check_filter(filter, (size_t)length, copies);
 	}
 	free(filter);
 	return r;

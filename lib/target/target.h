@@ -103,6 +103,7 @@ struct gputrace_target {
 	char secret[GT_SECRET_SIZE + 1];	/* who tells it may enter */
 	int listen_fd, epoll_fd;
 	bool software_device;
+	bool copies;		/* kernels that a running process has loaded are to get programs, too */
 	uint64_t agent_ring_bytes, gpu_ring_bytes;
 	uint64_t thread_ring_bytes;	/* of each thread's ring, 0: nothing writes to them */
 	char *libcuda;		/* what it will load, as far as we can tell; may be NULL */

@@ -72,6 +72,7 @@ struct gt_config {
 #define GT_CONFIG_CALLS 16u	/* record driver calls by hooks */
 #define GT_CONFIG_QUERIES 32u	/* also of functions that only ask */
 #define GT_CONFIG_NVTX 64u	/* record ranges and marks */
+#define GT_CONFIG_COPIES 128u	/* programs for kernels loaded before the agent came, too: in copies */
 
 struct gt_config_probe {
 	uint32_t point, granularity, link, flags;

@@ -95,27 +95,28 @@ class Target(Handle):
             return cls(result[0], ["every process" if pid is None else f"process {pid}"], ctx)
 
     @classmethod
-    def of_process(cls, pid: int, *, agent: Optional[Path] = None, agent_ring_bytes: int = 0,
+    def of_process(cls, pid: int, *, copies: bool = False, agent: Optional[Path] = None, agent_ring_bytes: int = 0,
                    gpu_ring_bytes: int = 0, ctx: Optional[Context] = None) -> "Target":
         """Prepare to trace a process that runs already and has loaded CUDA; resume() begins, and detach() ends it.
 
+        copies: programs for kernels that it has loaded before, too, in copies of them (GPUTRACE_LIVE_COPIES).
         agent, agent_ring_bytes, gpu_ring_bytes: as for spawn().
         """
-        return cls._live(lib.gputrace_target_attach, (pid,), agent, agent_ring_bytes, gpu_ring_bytes, ctx)
+        return cls._live(lib.gputrace_target_attach, (pid,), copies, agent, agent_ring_bytes, gpu_ring_bytes, ctx)
 
     @classmethod
-    def this_process(cls, *, agent: Optional[Path] = None, agent_ring_bytes: int = 0,
+    def this_process(cls, *, copies: bool = False, agent: Optional[Path] = None, agent_ring_bytes: int = 0,
                      gpu_ring_bytes: int = 0, ctx: Optional[Context] = None) -> "Target":
         """Prepare to trace the calling process; as of_process(), also before it uses CUDA.  See also gputrace.trace()."""
-        return cls._live(lib.gputrace_target_self, (), agent, agent_ring_bytes, gpu_ring_bytes, ctx)
+        return cls._live(lib.gputrace_target_self, (), copies, agent, agent_ring_bytes, gpu_ring_bytes, ctx)
 
     @classmethod
-    def _live(cls, how: Callable[..., int], which: Sequence[int], agent: Optional[Path], agent_ring_bytes: int,
-              gpu_ring_bytes: int, ctx: Optional[Context]) -> "Target":
+    def _live(cls, how: Callable[..., int], which: Sequence[int], copies: bool, agent: Optional[Path],
+              agent_ring_bytes: int, gpu_ring_bytes: int, ctx: Optional[Context]) -> "Target":
         result = ffi.new("struct gputrace_target **")
         path = None if agent is None else ffi.new("char[]", path_bytes(agent))
         opts = options("gputrace_live_opts", agent=path, agent_ring_bytes=agent_ring_bytes,
-                       gpu_ring_bytes=gpu_ring_bytes)
+                       gpu_ring_bytes=gpu_ring_bytes, flags=lib.GPUTRACE_LIVE_COPIES if copies else 0)
         with guard:
             check(how(_ctx.pointer(ctx), *which, opts, result))
             return cls(result[0], [f"process {lib.gputrace_target_get_pid(result[0])}"], ctx)

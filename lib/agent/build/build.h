@@ -12,6 +12,7 @@
 struct gt_source {
 	uint64_t hash[2];	/* of both members as they are stored */
 	unsigned arch;		/* compute capability times ten of the devices that it is for */
+	bool apart;		/* the program has loaded it already: what is made of it is for a module beside that one */
 	struct gt_image image;
 	const struct gt_member *ptx_member, *cubin_member;	/* NULL: the image has none that fits */
 	void *ptx;		/* unpacked by gt_source_ptx(): text, NUL-terminated */
@@ -20,6 +21,12 @@ struct gt_source {
 	size_t cubin_size;
 	const char *damage;	/* why a member could not be unpacked */
 };
+
+/*
+ * Code that the program has loaded already: kernels that use their module's variables are
+ * refused, and programs go into copies.
+ */
+void gt_source_set_apart(struct gt_source *source);
 
 /* False: nothing in it is for such devices.  The image must stay in place until gt_source_close(). */
 bool gt_source_open(const void *code, unsigned arch, struct gt_source *ret_source);

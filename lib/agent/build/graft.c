@@ -9,12 +9,14 @@
 #include "lib/agent/build/parts.h"
 #include "lib/agent/build/stubs.h"
 #include "lib/agent/graft/graft.h"
+#include "lib/agent/graft/registers.h"
 
 /* ---- plans ---- */
 
 struct kernel_plan {
 	struct gt_cubin_kernel code;	/* name owned */
 	uint64_t entry, exit;		/* probes to graft */
+	bool bound;			/* a copy of it would not do */
 	uint32_t links;			/* of which these are */
 	bool wanted, left_out;		/* some program asks for it; some of them cannot be grafted at all */
 	/* What became of it. */
@@ -75,6 +77,32 @@ static void refuse(struct kernel_plan *plan, enum gt_reason reason, const char *
 	snprintf(plan->why, sizeof(plan->why), "%s", why);
 }
 
+/* A copy in another module must do without the variables of the kernel's own. */
+static int refuse_bound(struct gt_graft_build *build)
+{
+	struct gt_apart *aparts = calloc(build->count + 1, sizeof(*aparts));
+	int r = aparts ? 0 : -ENOMEM;
+
+	for (unsigned i = 0; aparts && i < build->count; i++)
+		aparts[i].name = build->kernels[i].code.name;
+	if (aparts)
+		r = gt_cubin_apart(build->source->cubin, build->source->cubin_size, aparts, build->count);
+	for (unsigned i = 0; i < build->count; i++) {
+		struct kernel_plan *plan = &build->kernels[i];
+		char why[sizeof(plan->why)];
+
+		if (!plan->wanted || (!r && aparts[i].possible))
+			continue;
+		snprintf(why, sizeof(why), GT_LOADED_BEFORE "%s%s",
+			 r ? ", and its machine code is damaged" : ", and cannot be run as a copy: ", r ? "" : aparts[i].why);
+		refuse(plan, GT_REASON_BEFORE, why);
+		plan->bound = true;
+		plan->entry = plan->exit = 0;
+	}
+	free(aparts);
+	return r == -ENOMEM ? r : 0;
+}
+
 /* The stub for one point in *ret_stub, NULL when nothing is asked for there.  False: it cannot be had. */
 static bool stub_for(struct kernel_plan *plan, unsigned arch, uint32_t point, uint64_t probes,
 		     const struct gt_graft_stub **ret_stub)
@@ -100,7 +128,7 @@ static bool plan_graft(struct gt_graft_build *build, unsigned index, struct gt_g
 	unsigned arch = build->source->arch;
 
 	if (!plan->entry && !plan->exit) {
-		if (plan->wanted)
+		if (plan->wanted && !plan->bound)
 			refuse(plan, GT_REASON_NO_PTX,
 			       "programs at memory accesses, instructions and blocks need PTX, and the image has none");
 		return false;
@@ -190,10 +218,14 @@ struct gt_graft_build *gt_graft_build_new(struct gt_source *source, bool program
 	}
 	if (r < 0)
 		gt_note(4, "machine code of %zu bytes left as it is: %s", source->cubin_size, why);
-	for (unsigned i = 0; i < build->count; i++) {
+	for (unsigned i = 0; i < build->count; i++)
 		plan_kernel(&build->kernels[i]);
-		build->wanted += build->kernels[i].wanted;
+	if (source->apart && refuse_bound(build)) {
+		gt_graft_build_free(build);
+		return NULL;
 	}
+	for (unsigned i = 0; i < build->count; i++)
+		build->wanted += build->kernels[i].wanted && !build->kernels[i].bound;
 	if (programs && build->wanted)
 		graft(build);
 	for (unsigned i = 0; i < build->count; i++)
@@ -258,6 +290,14 @@ static void report(const struct gt_graft_build *build, struct gt_kernel *kernel,
 	gt_report_kernel(kernel, &report);
 }
 
+/* The kernel with programs in it is the copy, in a module of its own. */
+static bool make_copy(struct gt_kernel *kernel, const struct kernel_plan *plan)
+{
+	kernel->copy = strdup(kernel->name);
+	kernel->max_threads = 32 * gt_warps_for(plan->code.registers);
+	return kernel->copy;
+}
+
 struct gt_module *gt_graft_build_finish(struct gt_graft_build *build)
 {
 	struct gt_module *module = gt_module_new(build->source, build->count);
@@ -282,6 +322,10 @@ struct gt_module *gt_graft_build_finish(struct gt_graft_build *build)
 		kernel->param_count = plan->param_count;
 		kernel->hidden_offset = plan->hidden_offset;
 		kernel->probed = plan->done;
+		if (build->source->apart && plan->done && !make_copy(kernel, plan)) {
+			gt_build_free(module);
+			return NULL;
+		}
 		report(build, kernel, plan);
 	}
 	gt_module_sort(module);

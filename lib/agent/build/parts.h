@@ -14,6 +14,9 @@ struct gt_kernel *gt_module_add_kernel(struct gt_module *module, const char *nam
 uint32_t gt_next_kernel_id(void);
 uint32_t gt_take_kernel_id(void);
 
+/* Begins the reason why kernels have no programs that were loaded before the agent looked. */
+#define GT_LOADED_BEFORE "loaded before attach"
+
 /* What we tell the controller of one kernel. */
 struct gt_report {
 	enum gt_route route;

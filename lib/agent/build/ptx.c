@@ -105,6 +105,23 @@ static void refuse_all(struct ptx_build *build, enum gt_reason reason, const cha
 		refuse(build, k, reason, why);
 }
 
+/* A copy in another module must do without the variables of the kernel's own. */
+static bool refuse_bound(struct ptx_build *build)
+{
+	struct gt_ptx_apart *aparts = calloc(build->count + 1, sizeof(*aparts));
+	bool known = aparts && !gt_ptx_apart(build->ptx, aparts);
+	char why[256];
+
+	for (unsigned k = 0; known && k < build->count; k++) {
+		if (aparts[k].possible)
+			continue;
+		snprintf(why, sizeof(why), GT_LOADED_BEFORE ", and cannot be run as a copy: %s", aparts[k].why);
+		refuse(build, k, GT_REASON_BEFORE, why);
+	}
+	free(aparts);
+	return known;
+}
+
 /* ---- from text to code ---- */
 
 /* A kernel at fault is left out, so that the others get theirs.  NULL: none can. */
@@ -323,10 +340,11 @@ struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete)
 			text ? error.text : source->damage);
 		return gt_module_new(source, 0);
 	}
-	if (make_plans(&build)) {
+	if (make_plans(&build) && (!source->apart || refuse_bound(&build))) {
 		if (compile(&build, why, sizeof(why))) {
 			fit_registers(&build);
-			put_in_place(&build, text);
+			if (!source->apart)
+				put_in_place(&build, text);
 		} else {
 			refuse_all(&build, GT_REASON_COMPILE, why);
 		}

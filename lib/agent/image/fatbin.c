@@ -33,7 +33,7 @@ struct fatbin_entry {
 };
 
 _Static_assert(sizeof(struct fatbin_header) == GT_FATBIN_HEADER, "layout of the file format");
-_Static_assert(sizeof(struct fatbin_entry) == 64, "layout of the file format");
+_Static_assert(sizeof(struct fatbin_entry) == GT_FATBIN_ENTRY, "layout of the file format");
 
 #define FLAG_DEBUG 0x2u
 #define FLAG_LZ4 0x2000u
@@ -102,6 +102,19 @@ static int read_entry(const struct fatbin_entry *entry, const uint8_t *payload,
 	return 0;
 }
 
+uint64_t gt_fatbin_entry_size(const uint8_t *data, uint64_t room)
+{
+	struct fatbin_entry entry;
+
+	if (room < sizeof(entry))
+		return 0;
+	memcpy(&entry, data, sizeof(entry));
+	if (entry.header_size < sizeof(entry) || entry.header_size > room ||
+	    entry.padded_size > room - entry.header_size)
+		return 0;
+	return entry.header_size + entry.padded_size;
+}
+
 int gt_fatbin_read(const uint8_t *data, uint64_t size, struct gt_image *image,
 		   const char **ret_why)
 {
@@ -116,18 +129,17 @@ int gt_fatbin_read(const uint8_t *data, uint64_t size, struct gt_image *image,
 		return -EINVAL;
 	}
 	memcpy(&header, data, sizeof(header));
-	for (at = header.header_size; at < size; at += entry.header_size + entry.padded_size) {
+	for (at = header.header_size; at < size; at += member.entry_size) {
+		uint64_t bytes = gt_fatbin_entry_size(data + at, size - at);
+
 		*ret_why = "a member of the fatbin is damaged";
-		if (size - at < sizeof(entry) || image->member_count == MEMBERS_MAX)
+		if (!bytes || image->member_count == MEMBERS_MAX)
 			return -EINVAL;
 		memcpy(&entry, data + at, sizeof(entry));
-		if (entry.header_size < sizeof(entry) || entry.header_size > size - at ||
-		    entry.padded_size > size - at - entry.header_size)
-			return -EINVAL;
 		if (read_entry(&entry, data + at + entry.header_size, &member) < 0)
 			return -EINVAL;
 		member.entry = data + at;
-		member.entry_size = entry.header_size + entry.padded_size;
+		member.entry_size = bytes;
 		r = gt_image_add(image, &member);
 		if (r < 0) {
 			*ret_why = "out of memory";

@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "lib/agent/agent.h"
+#include "lib/agent/grow.h"
 #include "lib/agent/launch/chains.h"
 #include "lib/agent/launch/node.h"
 #include "lib/agent/table.h"
@@ -51,19 +52,6 @@ bool gt_execs_matter(void)
 
 /* ---- the slots of one executable ---- */
 
-static void *room_for_one_more(void *array, size_t count, size_t *room, size_t element)
-{
-	size_t more = *room ? 2 * *room : 8;
-	void *grown;
-
-	if (count < *room)
-		return array;
-	grown = realloc(array, more * element);
-	if (grown)
-		*room = more;
-	return grown;
-}
-
 /* The kernels that had its slots get others; user: the executable itself for all of them. */
 static void release_user(struct gt_exec *exec, const void *user)
 {
@@ -85,7 +73,7 @@ static uint32_t draw(struct gt_exec *exec, struct gt_context *context, const voi
 		exec->slots[i].user = user;
 		return exec->slots[i].slot;
 	}
-	slots = room_for_one_more(exec->slots, exec->slot_count, &exec->slot_room, sizeof(*slots));
+	slots = gt_room_for_one_more(exec->slots, exec->slot_count, &exec->slot_room, sizeof(*slots));
 	if (!slots)
 		return 0;
 	exec->slots = slots;
@@ -97,7 +85,7 @@ static uint32_t draw(struct gt_exec *exec, struct gt_context *context, const voi
 
 static void place(struct gt_exec *exec, const struct gt_node *node, uint32_t slot)
 {
-	struct placed *nodes = room_for_one_more(exec->nodes, exec->node_count, &exec->node_room,
+	struct placed *nodes = gt_room_for_one_more(exec->nodes, exec->node_count, &exec->node_room,
 						 sizeof(*nodes));
 
 	if (!nodes)
@@ -405,11 +393,22 @@ static bool make_event(struct gt_exec *exec, CUstream stream)
 	return made;
 }
 
+/* The driver does not tell of its kernels.  Once for each. */
+static void say_unknown(CUgraphExec handle)
+{
+	pthread_mutex_lock(&lock);
+	known(handle);
+	pthread_mutex_unlock(&lock);
+	gt_note(4, "a graph that was instantiated before the timeline was attached is launched: which kernels it runs the driver does not tell, and there are no times of them");
+}
+
 void gt_exec_launched(CUgraphExec handle, CUstream stream)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 	struct gt_exec *exec = gt_table_get(&exec_by_handle, handle);
 
+	if (!exec && gt_execs_matter())
+		say_unknown(handle);
 	if (!exec || !exec->slot_count || exec->unknown_end)
 		return;
 	/* Into a capture it goes as a copy, which gets slots when an executable is made of that. */

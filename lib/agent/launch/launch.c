@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/agent/agent.h"
+#include "lib/agent/build/parts.h"
 #include "lib/agent/context.h"
 #include "lib/agent/launch/fit.h"
 #include "lib/agent/table.h"
@@ -50,7 +51,7 @@ void gt_launch_begin(struct gt_launch *launch, const void *function,
 	if (!active)
 		return;		/* a probed kernel gets zeros: everything off */
 	if (!launch->kernel && function)
-		launch->kernel = gt_function_discover((void *)(uintptr_t)function);
+		launch->kernel = gt_function_discover((void *)(uintptr_t)function, GT_LOADED_BEFORE);
 	launch->context = gt_context_current();
 	launch->record.tid = thread_id();
 	launch->record.range = gt_thread_range();

@@ -42,6 +42,12 @@ void gt_cache_put(struct gt_module *module)
 		drop_oldest_unused();
 }
 
+static void tell(const struct gt_module *module)
+{
+	for (unsigned i = 0; i < module->kernel_count; i++)
+		gt_kernel_tell(&module->kernels[i]);
+}
+
 static struct gt_module *find_cached(const struct gt_source *source)
 {
 	for (struct gt_module **link = &cache; *link; link = &(*link)->next) {
@@ -55,6 +61,9 @@ static struct gt_module *find_cached(const struct gt_source *source)
 		cache = module;
 		if (!module->users++)
 			cache_unused--;
+		if (module->untold)
+			tell(module);
+		module->untold = false;
 		return module;
 	}
 	return NULL;
@@ -77,8 +86,9 @@ struct gt_module *gt_cache_get(struct gt_source *source)
 
 void gt_cache_tell(void)
 {
-	for (const struct gt_module *module = cache; module; module = module->next) {
-		for (unsigned i = 0; module->users && i < module->kernel_count; i++)
-			gt_kernel_tell(&module->kernels[i]);
+	for (struct gt_module *module = cache; module; module = module->next) {
+		module->untold = !module->users;
+		if (module->users)
+			tell(module);
 	}
 }

@@ -12,7 +12,7 @@
 struct gt_module *gt_cache_get(struct gt_source *source);
 /* One user less of a module, or of a library with its parts. */
 void gt_cache_put(struct gt_module *module);
-/* Tell a new controller of the kernels of all modules in use. */
+/* Tell a new controller of the kernels of all modules in use; of the others when they are used again. */
 void gt_cache_tell(void);
 
 #endif

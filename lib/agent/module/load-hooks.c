@@ -50,7 +50,7 @@ static bool curious(void)
 		result = CALL_OLD; \
 	saved = errno; \
 	if (module && !result) \
-		gt_module_loaded(*handle, module, _Generic(*(handle), CUlibrary: true, default: false)); \
+		gt_module_loaded(*handle, module, _Generic(*(handle), CUlibrary: true, default: false), NULL); \
 	else if (module) \
 		gt_module_put(module); \
 	gt_leave(); \

@@ -8,7 +8,9 @@
 
 #include "lib/agent/agent.h"
 #include "lib/agent/build/build.h"
+#include "lib/agent/module/ask.h"
 #include "lib/agent/module/cache.h"
+#include "lib/agent/module/late.h"
 #include "lib/agent/module/unseen.h"
 #include "lib/agent/module/variants.h"
 #include "lib/agent/table.h"
@@ -20,6 +22,7 @@ struct loaded {
 	struct gt_module *module;
 	bool library;		/* a CUlibrary */
 	CUcontext context;	/* of a module: it ends with it */
+	CUlibrary copies;	/* of code loaded unseen: ours, with the copies of its kernels; NULL: they are beside them */
 	void **functions;	/* handles got through it */
 	unsigned function_count, function_room;
 };
@@ -32,6 +35,16 @@ static struct gt_table *loaded_by_function;
 static struct gt_table *copy_by_function, *function_by_copy;
 static _Atomic unsigned replaced;	/* handles whose kernels may take the hidden parameter */
 
+struct gt_module *gt_module_of(struct gt_source *source)
+{
+	struct gt_module *module;
+
+	pthread_mutex_lock(&lock);
+	module = gt_cache_get(source);
+	pthread_mutex_unlock(&lock);
+	return module;
+}
+
 struct gt_module *gt_module_get(const void *code)
 {
 	struct gt_source source;
@@ -39,9 +52,7 @@ struct gt_module *gt_module_get(const void *code)
 
 	if (!gt_source_open(code, gt_device_arch(), &source))
 		return NULL;
-	pthread_mutex_lock(&lock);
-	module = gt_cache_get(&source);
-	pthread_mutex_unlock(&lock);
+	module = gt_module_of(&source);
 	gt_source_close(&source);
 	return module;
 }
@@ -105,7 +116,7 @@ void gt_module_give_up(struct gt_module *module, CUresult why)
 	pthread_mutex_unlock(&lock);
 }
 
-void gt_module_loaded(void *handle, struct gt_module *module, bool library)
+void gt_module_loaded(void *handle, struct gt_module *module, bool library, CUlibrary copies)
 {
 	struct loaded *loaded = calloc(1, sizeof(*loaded));
 
@@ -115,7 +126,7 @@ void gt_module_loaded(void *handle, struct gt_module *module, bool library)
 		gt_cache_put(module);
 	} else {
 		*loaded = (struct loaded){ .next = all_loaded, .link = &all_loaded, .handle = handle,
-					   .module = module, .library = library };
+					   .module = module, .library = library, .copies = copies };
 		if (!library && gt_cu.cuCtxGetCurrent(&loaded->context))
 			loaded->context = NULL;
 		replaced += module->replacement != NULL;
@@ -134,11 +145,14 @@ void gt_module_alias(void *handle, void *known)
 		return;
 	pthread_mutex_lock(&lock);
 	loaded = gt_table_get(&loaded_by_handle, known);
+	/* Copies of its own belong to one handle. */
+	if (loaded && loaded->copies)
+		loaded = NULL;
 	if (loaded)
 		loaded->module->users++;
 	pthread_mutex_unlock(&lock);
 	if (loaded)
-		gt_module_loaded(handle, loaded->module, false);
+		gt_module_loaded(handle, loaded->module, false, NULL);
 }
 
 /* The driver gives a handle to somebody else when it is free. */
@@ -167,11 +181,19 @@ static void forget(struct loaded *loaded)
 	if (loaded->next)
 		loaded->next->link = loaded->link;
 	gt_cache_put(loaded->module);
+	if (loaded->copies)
+		gt_cu.cuLibraryUnload(loaded->copies);
 	free(loaded);
 }
 
 /* Those of images that were loaded unseen. */
 static struct loaded unseen;
+
+static void forget_unseen(void)
+{
+	forget_functions(&unseen);
+	gt_unseen_forget();
+}
 
 /* Which of the unseen ones went is not known, and their handles may come back for others: they are met again. */
 void gt_module_unloaded(void *handle)
@@ -183,7 +205,7 @@ void gt_module_unloaded(void *handle)
 	if (loaded)
 		forget(loaded);
 	else
-		forget_functions(&unseen);
+		forget_unseen();
 	pthread_mutex_unlock(&lock);
 }
 
@@ -197,7 +219,7 @@ void gt_modules_context_gone(CUcontext context)
 		if (!loaded->library && loaded->context == context)
 			forget(loaded);
 	}
-	forget_functions(&unseen);
+	forget_unseen();
 	pthread_mutex_unlock(&lock);
 }
 
@@ -255,6 +277,24 @@ static struct gt_kernel *find_kernel(const struct gt_module *module, const char 
 	return kernel;
 }
 
+/* In a library of ours, set like the function that it stands in for. */
+static void *get_apart(const struct loaded *loaded, void *function, const char *name, enum gt_handle kind)
+{
+	CUkernel copy;
+	CUfunction copied;
+
+	if (gt_cu.cuLibraryGetKernel(&copy, loaded->copies, name))
+		return NULL;
+	if (kind == GT_HANDLE_LIBRARY) {
+		gt_ask_same_for_kernels(function, copy);
+		return copy;
+	}
+	if (gt_cu.cuKernelGetFunction(&copied, copy))
+		return NULL;
+	gt_ask_same_for_functions(function, copied);
+	return copied;
+}
+
 void gt_function_named(void *function, void *handle, const char *name, enum gt_handle kind)
 {
 	struct loaded *loaded;
@@ -267,7 +307,8 @@ void gt_function_named(void *function, void *handle, const char *name, enum gt_h
 	if (kernel) {
 		add_function(function, loaded, kernel);
 		if (kernel->copy)
-			copy = get_function(handle, kernel->copy, kind);
+			copy = loaded->copies ? get_apart(loaded, function, kernel->copy, kind) :
+						get_function(handle, kernel->copy, kind);
 		if (copy)
 			add_copy(function, copy, loaded, kernel);
 	}
@@ -299,10 +340,15 @@ static const struct gt_module *named_in(const struct loaded *loaded)
 	return loaded->module->part_count ? loaded->module->parts[0] : loaded->module;
 }
 
-/* The kernel of which this is the copy's name; NULL: none. */
+static bool has_copies_beside(const struct loaded *loaded)
+{
+	return loaded && !loaded->copies;
+}
+
+/* The kernel beside which there is a copy with this name; NULL: none. */
 static const struct gt_kernel *find_copied(const struct loaded *loaded, const char *name)
 {
-	for (unsigned i = 0; loaded && i < named_in(loaded)->kernel_count; i++) {
+	for (unsigned i = 0; has_copies_beside(loaded) && i < named_in(loaded)->kernel_count; i++) {
 		const struct gt_kernel *kernel = &named_in(loaded)->kernels[i];
 
 		if (kernel->copy && !strcmp(kernel->copy, name))
@@ -339,7 +385,7 @@ static void *find_library(CUmodule module, const char *name)
 
 	pthread_mutex_lock(&lock);
 	for (struct loaded *loaded = all_loaded; loaded && !found; loaded = loaded->next) {
-		if (loaded->library && loaded->module->replacement && gt_cu.cuLibraryGetModule &&
+		if (loaded->library && has_copies_beside(loaded) && loaded->module->replacement && gt_cu.cuLibraryGetModule &&
 		    (find_kernel(loaded->module, name) || find_copied(loaded, name)) &&
 		    !gt_cu.cuLibraryGetModule(&its, loaded->handle) && its == module)
 			found = loaded->handle;
@@ -380,14 +426,73 @@ static struct gt_kernel *known_or_asked(void *handle)
 {
 	struct gt_kernel *kernel = gt_table_get(&kernel_by_function, handle);
 
-	if (kernel || !handle || !atomic_load_explicit(&replaced, memory_order_relaxed))
+	if (kernel || !handle)
 		return kernel;
-	ask_for_module(handle);
-	kernel = gt_table_get(&kernel_by_function, handle);
-	if (kernel)
-		return kernel;
-	ask_for_library(handle);
+	if (atomic_load_explicit(&replaced, memory_order_relaxed)) {
+		ask_for_module(handle);
+		if (!gt_function_is_known(handle))
+			ask_for_library(handle);
+	}
+	if (gt_late_wanted() && !gt_function_is_known(handle))
+		gt_late_learn(handle);
 	return gt_table_get(&kernel_by_function, handle);
+}
+
+bool gt_function_is_known(const void *function)
+{
+	return gt_table_get(&kernel_by_function, function);
+}
+
+bool gt_module_is_known(void *handle)
+{
+	return gt_table_get(&loaded_by_handle, handle);
+}
+
+/* Whose copies are in this library, or in this module that the driver made of it? */
+static struct loaded *find_owner(void *handle, enum gt_handle kind)
+{
+	CUmodule its;
+
+	for (struct loaded *loaded = all_loaded; loaded; loaded = loaded->next) {
+		if (!loaded->copies)
+			continue;
+		if (kind == GT_HANDLE_LIBRARY ? loaded->copies == handle :
+		    !gt_cu.cuLibraryGetModule(&its, loaded->copies) && its == handle)
+			return loaded;
+	}
+	return NULL;
+}
+
+/* The program's kernel of this name, as a function in the current context. */
+static void *get_own(const struct loaded *loaded, const char *name)
+{
+	void *kernel = get_function(loaded->handle, name, loaded->library ? GT_HANDLE_LIBRARY : GT_HANDLE_MODULE);
+	CUfunction function;
+
+	if (!kernel || !loaded->library)
+		return kernel;
+	return gt_cu.cuKernelGetFunction(&function, kernel) ? NULL : (void *)function;
+}
+
+bool gt_function_is_copy(void *function, void *handle, const char *name, enum gt_handle kind)
+{
+	struct loaded *loaded;
+	struct gt_kernel *kernel = NULL;
+	void *own;
+
+	pthread_mutex_lock(&lock);
+	loaded = find_owner(handle, kind);
+	for (unsigned i = 0; loaded && i < loaded->module->kernel_count; i++) {
+		if (loaded->module->kernels[i].copy && !strcmp(loaded->module->kernels[i].copy, name))
+			kernel = &loaded->module->kernels[i];
+	}
+	own = kernel && kind == GT_HANDLE_MODULE ? get_own(loaded, kernel->name) : NULL;
+	if (own) {
+		add_function(own, loaded, kernel);
+		add_copy(own, function, loaded, kernel);
+	}
+	pthread_mutex_unlock(&lock);
+	return loaded;
 }
 
 struct gt_kernel *gt_function_find(const void *function)
@@ -414,7 +519,7 @@ unsigned gt_module_copies(void *handle)
 
 	pthread_mutex_lock(&lock);
 	loaded = gt_table_get(&loaded_by_handle, handle);
-	for (unsigned i = 0; loaded && i < named_in(loaded)->kernel_count; i++)
+	for (unsigned i = 0; has_copies_beside(loaded) && i < named_in(loaded)->kernel_count; i++)
 		count += named_in(loaded)->kernels[i].copy != NULL;
 	pthread_mutex_unlock(&lock);
 	return count;
@@ -430,14 +535,14 @@ bool gt_module_has_copy(void *handle, const char *name)
 	return found;
 }
 
-struct gt_kernel *gt_function_discover(void *function)
+struct gt_kernel *gt_function_discover(void *function, const char *why)
 {
 	struct gt_kernel *kernel;
 
 	pthread_mutex_lock(&lock);
 	kernel = gt_table_get(&kernel_by_function, function);
 	if (!kernel) {
-		kernel = gt_unseen_kernel(function);
+		kernel = gt_unseen_kernel(function, why);
 		if (kernel)
 			add_function(function, &unseen, kernel);
 	}
@@ -477,13 +582,13 @@ enum gt_leaving gt_modules_leave(void)
 	}
 	for (loaded = all_loaded; loaded && leaving != GT_LEAVE_CHANGED; loaded = next) {
 		next = loaded->next;
-		if (loaded->module->replacement)
+		if (loaded->module->replacement && has_copies_beside(loaded))
 			leaving = GT_LEAVE_COPIES;
 		else
 			forget(loaded);
 	}
 	if (leaving != GT_LEAVE_CHANGED)
-		forget_functions(&unseen);
+		forget_unseen();
 	pthread_mutex_unlock(&lock);
 	return leaving;
 }

@@ -17,6 +17,8 @@
 #include "lib/wire/cuda_abi.h"
 #include "lib/wire/wire.h"
 
+struct gt_source;
+
 struct gt_kernel {
 	struct gt_kernel *variant;	/* the same one for another architecture, and so on in a ring; NULL: none */
 	const struct gt_module *module;	/* NULL: loaded unseen */
@@ -42,6 +44,7 @@ struct gt_module {
 	unsigned users;		/* handles of the driver that were loaded from it */
 	void *replacement;	/* what the driver gets instead; NULL: the program's own image */
 	size_t replacement_size;
+	bool untold;		/* not in use when this controller came, which knows nothing of its kernels */
 	bool has_variants;	/* its kernels have; then it is never freed */
 	struct gt_kernel *kernels;	/* by name */
 	unsigned kernel_count;
@@ -57,6 +60,8 @@ struct gt_module {
  * gt_module_put().
  */
 struct gt_module *gt_module_get(const void *code);
+/* The same for one that is open. */
+struct gt_module *gt_module_of(struct gt_source *source);
 /* The same for an image that any context of the program may use. */
 struct gt_module *gt_library_get(const void *code);
 void gt_module_put(struct gt_module *module);
@@ -64,8 +69,12 @@ void gt_module_put(struct gt_module *module);
 /* The driver refused the replacement: from now on the original serves. */
 void gt_module_give_up(struct gt_module *module, CUresult why);
 
-/* A handle (CUmodule, or CUlibrary if `library`) now stands for the module; takes over the caller's reference. */
-void gt_module_loaded(void *handle, struct gt_module *module, bool library);
+/*
+ * A handle (CUmodule, or CUlibrary if `library`) now stands for the module; takes over the caller's reference.
+ * copies: what was loaded unseen and has its copies there, in a library of ours that ends with the handle; else NULL.
+ */
+void gt_module_loaded(void *handle, struct gt_module *module, bool library, CUlibrary copies);
+bool gt_module_is_known(void *handle);
 /* A second handle for the same code (cuLibraryGetModule). */
 void gt_module_alias(void *handle, void *known);
 /* Forget a handle and the functions got through it. */
@@ -91,8 +100,14 @@ void *gt_function_original(const void *copy);
 /* How many copies the module with this handle has; is one of them called so? */
 unsigned gt_module_copies(void *handle);
 bool gt_module_has_copy(void *handle, const char *name);
-/* Get to know one whose image was loaded unseen.  NULL: out of memory. */
-struct gt_kernel *gt_function_discover(void *function);
+/* Get to know one whose image was loaded unseen.  why: it has no programs.  NULL: out of memory. */
+struct gt_kernel *gt_function_discover(void *function, const char *why);
+bool gt_function_is_known(const void *function);
+/*
+ * Is it a copy in a library of ours, got from this library or module?  A function is known as such
+ * afterwards, together with the program's own.
+ */
+bool gt_function_is_copy(void *function, void *handle, const char *name, enum gt_handle kind);
 
 /* Does it carry programs of the present session? */
 bool gt_kernel_is_probed(const struct gt_kernel *kernel);

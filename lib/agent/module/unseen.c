@@ -6,44 +6,24 @@
 
 #include "lib/agent/agent.h"
 #include "lib/agent/build/parts.h"
+#include "lib/agent/module/ask.h"
 
 static struct unseen {
 	struct unseen *next;
 	struct gt_kernel kernel;
+	bool known;		/* handles lead to it */
+	bool told;		/* to this session's controller */
 } *all;
-
-/* Launch functions take handles of both kinds. */
-static const char *name_of(void *function)
-{
-	const char *name;
-
-	if (gt_cu.cuFuncGetName && !gt_cu.cuFuncGetName(&name, function))
-		return name;
-	if (gt_cu.cuKernelGetName && !gt_cu.cuKernelGetName(&name, function))
-		return name;
-	return "(a kernel whose name this driver does not tell)";
-}
-
-static bool ask_kernel(int *value, CUfunction_attribute which, void *kernel)
-{
-	CUdevice device;
-
-	return gt_cu.cuKernelGetAttribute && !gt_cu.cuCtxGetDevice(&device) &&
-	       !gt_cu.cuKernelGetAttribute(value, which, kernel, device);
-}
 
 /* 0: the driver does not tell. */
 static unsigned attribute(void *function, CUfunction_attribute which)
 {
-	int value = 0;
+	int value;
 
-	if ((!gt_cu.cuFuncGetAttribute || gt_cu.cuFuncGetAttribute(&value, which, function)) &&
-	    !ask_kernel(&value, which, function))
-		return 0;
-	return value > 0 ? (unsigned)value : 0;
+	return gt_ask_attribute(function, which, &value) && value > 0 ? (unsigned)value : 0;
 }
 
-static void report(struct gt_kernel *kernel, void *function)
+static void report(struct gt_kernel *kernel, void *function, const char *why)
 {
 	struct gt_cubin_kernel code = {
 		.registers = attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS),
@@ -52,7 +32,7 @@ static void report(struct gt_kernel *kernel, void *function)
 	};
 	struct gt_report report = {
 		.reason = GT_REASON_BEFORE,
-		.text = "loaded before attach",
+		.text = why,
 		.code = &code,
 		.arch = attribute(function, CU_FUNC_ATTRIBUTE_BINARY_VERSION),
 	};
@@ -60,16 +40,10 @@ static void report(struct gt_kernel *kernel, void *function)
 	gt_report_kernel(kernel, &report);
 }
 
-struct gt_kernel *gt_unseen_kernel(void *function)
+static struct unseen *add(const char *name)
 {
-	const char *name = name_of(function);
-	struct unseen *unseen;
+	struct unseen *unseen = calloc(1, sizeof(*unseen));
 
-	for (unseen = all; unseen; unseen = unseen->next) {
-		if (!strcmp(unseen->kernel.name, name))
-			return &unseen->kernel;
-	}
-	unseen = calloc(1, sizeof(*unseen));
 	if (!unseen)
 		return NULL;
 	unseen->kernel.name = strdup(name);
@@ -80,12 +54,40 @@ struct gt_kernel *gt_unseen_kernel(void *function)
 	unseen->kernel.id = gt_take_kernel_id();
 	unseen->next = all;
 	all = unseen;
-	report(&unseen->kernel, function);
+	return unseen;
+}
+
+struct gt_kernel *gt_unseen_kernel(void *function, const char *why)
+{
+	const char *name = gt_ask_name(function);
+	struct unseen *unseen;
+
+	if (!name)
+		name = "(a kernel whose name this driver does not tell)";
+	for (unseen = all; unseen && strcmp(unseen->kernel.name, name); unseen = unseen->next)
+		;
+	if (!unseen)
+		unseen = add(name);
+	if (!unseen)
+		return NULL;
+	/* Another session may have found another reason. */
+	if (!unseen->told || !unseen->kernel.why || strcmp(unseen->kernel.why, why))
+		report(&unseen->kernel, function, why);
+	unseen->known = unseen->told = true;
 	return &unseen->kernel;
 }
 
 void gt_unseen_tell(void)
 {
-	for (const struct unseen *unseen = all; unseen; unseen = unseen->next)
-		gt_kernel_tell(&unseen->kernel);
+	for (struct unseen *unseen = all; unseen; unseen = unseen->next) {
+		unseen->told = unseen->known;
+		if (unseen->known)
+			gt_kernel_tell(&unseen->kernel);
+	}
+}
+
+void gt_unseen_forget(void)
+{
+	for (struct unseen *unseen = all; unseen; unseen = unseen->next)
+		unseen->known = false;
 }

@@ -7,11 +7,14 @@ struct gt_kernel;
 
 /*
  * The kernel that a handle of the driver's stands for, one for each name; it lives
- * as long as the process.  NULL: out of memory.  Not for two threads at once.
+ * as long as the process.  why: it has no programs.  NULL: out of memory.  Not for two
+ * threads at once.
  */
-struct gt_kernel *gt_unseen_kernel(void *function);
+struct gt_kernel *gt_unseen_kernel(void *function, const char *why);
 
-/* Tell a new controller of all of them. */
+/* Tell a new controller of those that handles lead to; of others when they do again. */
 void gt_unseen_tell(void);
+/* No handle leads to one any more. */
+void gt_unseen_forget(void);
 
 #endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/agent/module/ask.h"
+
+#include "lib/agent/agent.h"
+
+const char *gt_ask_name(void *function)
+{
+	const char *name;
+
+	if (gt_cu.cuFuncGetName && !gt_cu.cuFuncGetName(&name, function))
+		return name;
+	if (gt_cu.cuKernelGetName && !gt_cu.cuKernelGetName(&name, function))
+		return name;
+	return NULL;
+}
+
+static bool ask_kernel(void *kernel, CUfunction_attribute which, int *ret_value)
+{
+	CUdevice device;
+
+	return gt_cu.cuKernelGetAttribute && !gt_cu.cuCtxGetDevice(&device) &&
+	       !gt_cu.cuKernelGetAttribute(ret_value, which, kernel, device);
+}
+
+bool gt_ask_attribute(void *function, CUfunction_attribute which, int *ret_value)
+{
+	return (gt_cu.cuFuncGetAttribute && !gt_cu.cuFuncGetAttribute(ret_value, which, function)) ||
+	       ask_kernel(function, which, ret_value);
+}
+
+typedef CUresult param_fn(void *function, size_t index, size_t *offset, size_t *size);
+
+static bool count_params(param_fn *ask, void *function, size_t *ret_count, size_t *ret_end)
+{
+	size_t offset, size;
+	CUresult result = CUDA_SUCCESS;
+
+	*ret_count = *ret_end = 0;
+	while (*ret_count < 4096) {
+		result = ask(function, *ret_count, &offset, &size);
+		if (result)
+			break;
+		++*ret_count;
+		*ret_end = offset + size;
+	}
+	/* This is what the driver says of one behind the last. */
+	return result == CUDA_ERROR_INVALID_VALUE;
+}
+
+bool gt_ask_params(void *function, size_t *ret_count, size_t *ret_end)
+{
+	return (gt_cu.cuFuncGetParamInfo &&
+		count_params((param_fn *)gt_cu.cuFuncGetParamInfo, function, ret_count, ret_end)) ||
+	       (gt_cu.cuKernelGetParamInfo &&
+		count_params((param_fn *)gt_cu.cuKernelGetParamInfo, function, ret_count, ret_end));
+}
+
+static const CUfunction_attribute settings[] = {
+	CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+	CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+	CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+	CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+	CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH,
+	CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+	CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+};
+
+#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
+
+void gt_ask_same_for_functions(CUfunction function, CUfunction copy)
+{
+	int value, own;
+
+	if (!gt_cu.cuFuncGetAttribute || !gt_cu.cuFuncSetAttribute)
+		return;
+	for (unsigned i = 0; i < SETTINGS; i++) {
+		if (!gt_cu.cuFuncGetAttribute(&value, settings[i], function) &&
+		    !gt_cu.cuFuncGetAttribute(&own, settings[i], copy) && value != own)
+			gt_cu.cuFuncSetAttribute(copy, settings[i], value);
+	}
+}
+
+static void same_on_device(CUkernel kernel, CUkernel copy, CUdevice device)
+{
+	int value, own;
+
+	for (unsigned i = 0; i < SETTINGS; i++) {
+		if (!gt_cu.cuKernelGetAttribute(&value, settings[i], kernel, device) &&
+		    !gt_cu.cuKernelGetAttribute(&own, settings[i], copy, device) && value != own)
+			gt_cu.cuKernelSetAttribute(settings[i], value, copy, device);
+	}
+}
+
+void gt_ask_same_for_kernels(CUkernel kernel, CUkernel copy)
+{
+	int devices = 0;
+
+	if (!gt_cu.cuKernelGetAttribute || !gt_cu.cuKernelSetAttribute || !gt_cu.cuDeviceGetCount ||
+	    gt_cu.cuDeviceGetCount(&devices))
+		return;
+	for (CUdevice device = 0; device < devices; device++)
+		same_on_device(kernel, copy, device);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the driver tells of a function or a kernel, which are handles of two kinds that launch functions take alike. */
+#ifndef GT_AGENT_ASK_H
+#define GT_AGENT_ASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/wire/cuda_abi.h"
+
+/* NULL: this driver does not tell. */
+const char *gt_ask_name(void *function);
+
+/* In the current context, or on its device.  False: the driver does not tell. */
+bool gt_ask_attribute(void *function, CUfunction_attribute which, int *ret_value);
+
+/* How many parameters it has, and where the last one ends.  False: the driver does not tell. */
+bool gt_ask_params(void *function, size_t *ret_count, size_t *ret_end);
+
+/* What the program has set for one, set for the other as well: for functions, or for kernels on all devices. */
+void gt_ask_same_for_functions(CUfunction function, CUfunction copy);
+void gt_ask_same_for_kernels(CUkernel kernel, CUkernel copy);
+
+#endif
