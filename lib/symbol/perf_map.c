@@ -32,7 +32,7 @@ static int add(struct gt_perf_map *map, const struct gt_perf_entry *entry)
 	map->list[map->count] = *entry;
 	map->list[map->count].order = map->count;
 	map->count++;
-	map->sorted = false;
+	map->full = map->count == GT_PERF_ENTRIES_MAX;
 	return 0;
 }
 
@@ -67,7 +67,7 @@ int gt_perf_map_read(struct gt_perf_map *map, int fd)
 	char *buffer = malloc(CHUNK);
 	int r = buffer ? 0 : -ENOMEM;
 
-	while (r == 0 && map->taken < BYTES_MAX) {
+	while (r == 0 && !map->full) {
 		ssize_t n = pread(fd, buffer, CHUNK, map->taken);
 		char *line = buffer, *end;
 
@@ -75,7 +75,7 @@ int gt_perf_map_read(struct gt_perf_map *map, int fd)
 			r = n < 0 ? -errno : 0;
 			break;
 		}
-		while (r == 0 && (end = memchr(line, '\n', (size_t)(buffer + n - line)))) {
+		while (r == 0 && !map->full && (end = memchr(line, '\n', (size_t)(buffer + n - line)))) {
 			r = take_line(map, line, (size_t)(end - line));
 			line = end + 1;
 		}
@@ -83,6 +83,7 @@ int gt_perf_map_read(struct gt_perf_map *map, int fd)
 		if (line == buffer && n < CHUNK)
 			break;
 		map->taken += line == buffer ? n : line - buffer;
+		map->full |= map->taken >= BYTES_MAX;
 	}
 	free(buffer);
 	return r;
@@ -97,14 +98,20 @@ static int compare(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-const struct gt_perf_entry *gt_perf_map_find(struct gt_perf_map *map, uint64_t address)
+/* Lines may come one by one between two questions, and to order all of them for each would take for ever. */
+static void order(struct gt_perf_map *map)
 {
-	unsigned low = 0, high = map->count;
+	if (map->count - map->sorted <= map->sorted / 16)
+		return;
+	qsort(map->list, map->count, sizeof(*map->list), compare);
+	map->sorted = map->count;
+}
 
-	if (!map->sorted && map->count)
-		qsort(map->list, map->count, sizeof(*map->list), compare);
-	map->sorted = true;
-	/* The last that begins at or before the address. */
+/* Of those in order, the last that begins at or before the address. */
+static const struct gt_perf_entry *find_sorted(const struct gt_perf_map *map, uint64_t address)
+{
+	unsigned low = 0, high = map->sorted;
+
 	while (low < high) {
 		unsigned middle = low + (high - low) / 2;
 
@@ -113,7 +120,19 @@ const struct gt_perf_entry *gt_perf_map_find(struct gt_perf_map *map, uint64_t a
 		else
 			high = middle;
 	}
-	if (!low || address - map->list[low - 1].start >= map->list[low - 1].size)
-		return NULL;
-	return &map->list[low - 1];
+	return low ? &map->list[low - 1] : NULL;
+}
+
+const struct gt_perf_entry *gt_perf_map_find(struct gt_perf_map *map, uint64_t address)
+{
+	const struct gt_perf_entry *found, *entry;
+
+	order(map);
+	found = find_sorted(map, address);
+	for (unsigned i = map->sorted; i < map->count; i++) {
+		entry = &map->list[i];
+		if (entry->start <= address && (!found || entry->start >= found->start))
+			found = entry;
+	}
+	return found && address - found->start < found->size ? found : NULL;
 }

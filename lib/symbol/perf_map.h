@@ -13,14 +13,21 @@ struct gt_perf_entry {
 	char *name;
 };
 
+#define GT_PERF_ENTRIES_MAX (1u << 21)
+
 struct gt_perf_map {
 	struct gt_perf_entry *list;
 	unsigned count, room;
-	bool sorted;
+	unsigned sorted;	/* so many are in order; the few behind them are as they came */
 	off_t taken;		/* bytes of the file that are in the list */
+	bool full;		/* nothing more is taken in */
 };
 
-/* Take in what the file has gained since the last time; -ENOMEM, the errors of read(2). */
+/*
+ * Take in what the file has gained since the last time, up to a number of bytes and of
+ * lines: it is the program's, who may make it as large as it likes.  -ENOMEM, the errors of
+ * read(2).
+ */
 int gt_perf_map_read(struct gt_perf_map *map, int fd);
 /* NULL: no name for the address. */
 const struct gt_perf_entry *gt_perf_map_find(struct gt_perf_map *map, uint64_t address);

@@ -173,9 +173,9 @@ static bool still_there(const struct gt_symbol_process *process)
  * A path of the process's own: its symbolic links, too, lead no further than to its
  * root.  That is not held open, which would keep a container's file systems busy.
  */
-static int open_inside(const struct gt_symbol_process *process, const char *path)
+static int open_inside(const struct gt_symbol_process *process, const char *path, uint64_t flags)
 {
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+	struct open_how how = { .flags = flags | O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	struct stat status;
 	char link[64] = "/";
@@ -212,7 +212,7 @@ static int open_mapped(const struct gt_symbol_process *process, const struct gt_
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	fd = open_inside(process, mapping->path);
+	fd = open_inside(process, mapping->path, 0);
 	if (fd < 0) {
 		*ret_reason = "its file has been deleted, or cannot be read from here";
 		return -1;
@@ -266,7 +266,10 @@ static struct gt_module *find_module(const struct gt_symbol_process *process,
 	return module;
 }
 
-/* Whoever may write there could give names to another user's code: perf, too, asks whose file it is. */
+/*
+ * Whoever may write there could give names to another user's code: perf, too, asks whose
+ * file it is.  A link could lead to what only we may read, or what is gone once it is read.
+ */
 static int open_perf_map(const struct gt_symbol_process *process)
 {
 	struct stat status;
@@ -274,7 +277,7 @@ static int open_perf_map(const struct gt_symbol_process *process)
 	int fd;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", process->inner_pid);
-	fd = open_inside(process, path);
+	fd = open_inside(process, path, O_NOFOLLOW);
 	if (fd < 0 || (!fstat(fd, &status) && (status.st_uid == process->owner || !status.st_uid)))
 		return fd;
 	close(fd);
@@ -392,9 +395,9 @@ static int name_generated_code(struct gt_symbol_process *process, const struct g
 	frame->module = place->module->path;
 	frame->offset = place->offset;
 	if (!entry) {
-		frame->reason = strncmp(frame->module, "[v", 2) ?
-				"code made at run time, and no /tmp/perf-PID.map names it" :
-				"code that the kernel provides";
+		frame->reason = !strncmp(frame->module, "[v", 2) ? "code that the kernel provides" :
+				process->perf.full ? "code made at run time, and its /tmp/perf-PID.map is too large to be read to its end" :
+				"code made at run time, and no /tmp/perf-PID.map names it";
 		return 0;
 	}
 	frame->offset = place->address - entry->start;

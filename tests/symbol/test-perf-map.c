@@ -86,6 +86,45 @@ START_TEST(test_long_line)
 }
 END_TEST
 
+/* One line between two questions: those that came last count, in order yet or not. */
+START_TEST(test_line_by_line)
+{
+	char line[64];
+
+	for (unsigned i = 0; i < 3000; i++) {
+		snprintf(line, sizeof(line), "%x 10 name%u\n", 0x1000 + (i % 1000) * 0x10, i);
+		append(line);
+		snprintf(line, sizeof(line), "name%u", i);
+		ck_assert_str_eq(name(0x1008 + (i % 1000) * 0x10), line);
+		ck_assert_str_eq(name(0x1008), i < 1000 ? "name0" : i < 2000 ? "name1000" : "name2000");
+	}
+}
+END_TEST
+
+/* More lines than anybody needs, as short as they can be. */
+START_TEST(test_too_many_lines)
+{
+	fputs("1000 20 first\n", file);
+	for (unsigned i = 0; i < GT_PERF_ENTRIES_MAX; i++)
+		fputs("1 1 x\n", file);
+	append("2000 20 last\n");
+	ck_assert_uint_eq(map.count, GT_PERF_ENTRIES_MAX);
+	ck_assert(map.full);
+	ck_assert_str_eq(name(0x1000), "first");
+	ck_assert_str_eq(name(0x2000), "none");
+}
+END_TEST
+
+/* A file of 256 MB without anything in it, and one that ends in the middle of a line. */
+START_TEST(test_sparse)
+{
+	ck_assert_int_eq(ftruncate(fileno(file), 300 << 20), 0);
+	append("1000 10 x");
+	ck_assert(map.full);
+	ck_assert_uint_eq(map.count, 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *t = tcase_create("perf map");
@@ -95,5 +134,8 @@ int main(void)
 	tcase_add_test(t, test_growing);
 	tcase_add_test(t, test_nonsense);
 	tcase_add_test(t, test_long_line);
+	tcase_add_test(t, test_line_by_line);
+	tcase_add_test(t, test_too_many_lines);
+	tcase_add_test(t, test_sparse);
 	return run_case("perf map", t);
 }

@@ -467,6 +467,25 @@ START_TEST(test_foreign_perf_map)
 }
 END_TEST
 
+/* Nor may it have files read that only we may read, by a link in the place of its own. */
+START_TEST(test_linked_perf_map)
+{
+	char path[64], secret[64];
+	struct program program;
+
+	start(&program, 0, LIBRARY, NULL);
+	name_made(&program, "secret");
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)program.pid);
+	snprintf(secret, sizeof(secret), "/tmp/gt-secret-%d", (int)program.pid);
+	ck_assert_int_eq(rename(path, secret), 0);
+	ck_assert_int_eq(symlink(secret, path), 0);
+	nameless(at(program.pid, 0, program.made), "no /tmp/perf-PID.map names it");
+	end(&program);
+	unlink(path);
+	unlink(secret);
+}
+END_TEST
+
 /* ---- which process ---- */
 
 /* A number that was given to another process: each time has its own. */
@@ -597,6 +616,7 @@ static Suite *suite(void)
 	suite_add_tcase(s, t);
 	tcase_add_checked_fixture(p, setup, teardown);
 	tcase_add_test(p, test_foreign_perf_map);
+	tcase_add_test(p, test_linked_perf_map);
 	tcase_add_test(p, test_pid_reuse);
 	tcase_add_test(p, test_pid_reuse_unseen);
 	tcase_add_test(p, test_exec);
