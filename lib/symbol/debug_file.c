@@ -2,7 +2,8 @@
 /*
  * The names of such files, and the folders next to a program's own, are the program's
  * to choose, who may have put a pipe there that nobody ever writes to.  libdwfl would
- * wait for it, so it looks itself only where programs do not write.
+ * wait for it, so it looks itself only where programs do not write.  And it maps what it
+ * is given, so it gets a copy: to touch what was cut off meanwhile would be our end.
  */
 #include "lib/symbol/debug_file.h"
 
@@ -12,14 +13,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define BYTES_MAX (1l << 30)
 
 char *gt_debug_file_folders = "/usr/lib/debug";
 
 static bool is_of(Dwfl_Module *module, int fd)
 {
-	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 	const unsigned char *id;
 	GElf_Addr address;
 	const void *its_id;
@@ -31,24 +36,41 @@ static bool is_of(Dwfl_Module *module, int fd)
 	return same;
 }
 
+/* -1: it is too large, or cannot be read. */
+static int copy_of(int fd, off_t size)
+{
+	int copy = size <= BYTES_MAX ? memfd_create("gputrace-debug", MFD_CLOEXEC) : -1;
+	off_t from = 0;
+
+	while (copy >= 0 && from < size && sendfile(copy, fd, &from, (size_t)(size - from)) > 0)
+		;
+	if (copy >= 0 && from < size) {
+		close(copy);
+		copy = -1;
+	}
+	return copy;
+}
+
 /* link: as the module has it.  apart: what the DWARF of many modules has in common, which has an id of its own. */
 static int open_link(Dwfl_Module *module, const char *folder, const char *link, bool apart, char **ret_path)
 {
 	int length = link[0] == '/' ? 0 : (int)strlen(folder), fd;
 	struct stat status;
+	int copy = -1;
 	char *path;
 
 	if (asprintf(&path, "%.*s%s", length, folder, link) < 0)
 		return -1;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) && (apart || is_of(module, fd))) {
-		*ret_path = path;
-		return fd;
-	}
+	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size && (apart || is_of(module, fd)))
+		copy = copy_of(fd, status.st_size);
 	if (fd >= 0)
 		close(fd);
-	free(path);
-	return -1;
+	if (copy >= 0)
+		*ret_path = path;
+	else
+		free(path);
+	return copy;
 }
 
 /* Next to the module, or in the folder .debug there. */

@@ -2,6 +2,7 @@
 #include "lib/symbol/frame.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct gputrace_frame *gt_frame_new(uint64_t address)
 {
@@ -22,6 +23,15 @@ void gt_frame_free(struct gputrace_frame *frame)
 		free(frame);
 		frame = caller;
 	}
+}
+
+size_t gt_frame_text_bytes(const struct gputrace_frame *frame)
+{
+	size_t bytes = 0;
+
+	for (; frame; frame = frame->caller)
+		bytes += (frame->name ? strlen(frame->name) : 0) + (frame->file ? strlen(frame->file) : 0);
+	return bytes;
 }
 
 const struct gputrace_frame *gputrace_frame_get_caller(const struct gputrace_frame *frame)

@@ -24,5 +24,7 @@ struct gputrace_frame {
 /* NULL: no memory. */
 struct gputrace_frame *gt_frame_new(uint64_t address);
 void gt_frame_free(struct gputrace_frame *frame);
+/* What its texts and those of its callers take. */
+size_t gt_frame_text_bytes(const struct gputrace_frame *frame);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/symbol/module.h"
 
-#include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,32 @@
 
 #include "lib/symbol/debug_file.h"
 #include "lib/symbol/frame.h"
+#include "lib/symbol/inlined.h"
 #include "lib/util/demangle.h"
 #include "lib/util/mappings.h"
 
+/*
+ * Its file is read, not mapped: whoever may write it may cut it off at any time, as a copy
+ * over it does, and to touch memory that was mapped from there would be our end.
+ */
+static int give_elf(Dwfl_Module *dwfl, void **data, const char *name, GElf_Addr base, char **ret_path, Elf **ret_elf)
+{
+	struct gt_module *module = *data;
+	int fd = module->fd;
+
+	(void)dwfl;
+	(void)name;
+	(void)base;
+	*ret_path = strdup(module->path);
+	*ret_elf = module->elf;
+	/* Both are libdwfl's now. */
+	module->elf = NULL;
+	module->fd = -1;
+	return fd;
+}
+
 static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
+	.find_elf = give_elf,
 	.find_debuginfo = gt_debug_file_find,
 	.debuginfo_path = &gt_debug_file_folders,
 	.section_address = dwfl_offline_section_address,
@@ -45,10 +66,48 @@ void gt_module_free(struct gt_module *module)
 {
 	if (module->dwfl)
 		dwfl_end(module->dwfl);
+	elf_end(module->elf);
 	if (module->fd >= 0)
 		close(module->fd);
 	free(module->path);
 	free(module);
+}
+
+/* The addresses that the linker gave to the first and behind the last byte that is loaded. */
+static bool find_span(Elf *elf, GElf_Addr *ret_start, GElf_Addr *ret_end)
+{
+	size_t count;
+	GElf_Phdr p;
+
+	*ret_start = *ret_end = 0;
+	if (elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD || !p.p_memsz || p.p_vaddr + p.p_memsz < p.p_vaddr)
+			continue;
+		if (*ret_start == *ret_end || p.p_vaddr < *ret_start)
+			*ret_start = p.p_vaddr;
+		if (p.p_vaddr + p.p_memsz > *ret_end)
+			*ret_end = p.p_vaddr + p.p_memsz;
+	}
+	return *ret_start < *ret_end;
+}
+
+static Dwfl_Module *report(struct gt_module *module)
+{
+	GElf_Addr start, end, bias;
+	Dwfl_Module *reported;
+	void **data;
+
+	if (!find_span(module->elf, &start, &end))
+		return NULL;
+	dwfl_report_begin(module->dwfl);
+	reported = dwfl_report_module(module->dwfl, module->path, start, end);
+	dwfl_report_end(module->dwfl, NULL, NULL);
+	if (!reported || !dwfl_module_info(reported, &data, NULL, NULL, NULL, NULL, NULL, NULL))
+		return NULL;
+	*data = module;
+	return dwfl_module_getelf(reported, &bias) ? reported : NULL;
 }
 
 /* Its addresses are then those that the linker gave them. */
@@ -56,15 +115,11 @@ static void open_module(struct gt_module *module)
 {
 	GElf_Addr build_id_address;
 
+	elf_version(EV_CURRENT);
 	module->dwfl = dwfl_begin(&callbacks);
-	if (module->dwfl) {
-		dwfl_report_begin(module->dwfl);
-		module->module = dwfl_report_elf(module->dwfl, module->path, module->path, module->fd, 0, true);
-		/* On success the descriptor is libdwfl's. */
-		if (module->module)
-			module->fd = -1;
-		dwfl_report_end(module->dwfl, NULL, NULL);
-	}
+	module->elf = elf_begin(module->fd, ELF_C_READ, NULL);
+	if (module->dwfl && module->elf)
+		module->module = report(module);
 	if (!module->module) {
 		module->reason = "its file is not an ELF file that can be read";
 		return;
@@ -95,96 +150,6 @@ static bool address_of(Dwfl_Module *module, uint64_t file_offset, GElf_Addr *ret
 	return false;
 }
 
-/* ---- functions that were inlined ---- */
-
-static char *name_of(Dwarf_Die *die)
-{
-	Dwarf_Attribute memory, *attribute = dwarf_attr_integrate(die, DW_AT_linkage_name, &memory);
-	const char *name;
-
-	if (!attribute)
-		attribute = dwarf_attr_integrate(die, DW_AT_name, &memory);
-	name = attribute ? dwarf_formstring(attribute) : NULL;
-	return name ? gt_demangle(name) : NULL;
-}
-
-/* Where the function that the scope stands for was called, a place in what it was inlined into. */
-static void set_call_place(struct gputrace_frame *caller, Dwarf_Die *scope, Dwarf_Die *unit)
-{
-	Dwarf_Attribute memory;
-	Dwarf_Word file, line;
-	Dwarf_Files *files;
-	const char *path;
-	size_t count;
-
-	if (dwarf_formudata(dwarf_attr(scope, DW_AT_call_line, &memory), &line) ||
-	    dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &memory), &file) ||
-	    dwarf_getsrcfiles(unit, &files, &count) || file >= count)
-		return;
-	path = dwarf_filesrc(files, file, NULL, NULL);
-	caller->file = path ? strdup(path) : NULL;
-	caller->line = caller->file ? (uint32_t)line : 0;
-}
-
-/* The frame becomes that of the inlined function, and what it was is its caller. */
-static int push_inlined(struct gputrace_frame *frame, struct gputrace_frame **outer, Dwarf_Die *scope,
-			Dwarf_Die *unit)
-{
-	struct gputrace_frame *caller;
-	char *name = name_of(scope);
-
-	if (!name)
-		return 0;
-	caller = gt_frame_new(frame->address);
-	if (!caller) {
-		free(name);
-		return -ENOMEM;
-	}
-	/* Between the innermost frames found so far and the function that holds them all. */
-	caller->caller = (*outer)->caller;
-	caller->name = (*outer)->name;
-	caller->module = frame->module;
-	caller->offset = frame->offset;
-	caller->build_id = frame->build_id;
-	caller->build_id_size = frame->build_id_size;
-	(*outer)->name = name;
-	(*outer)->caller = caller;
-	set_call_place(caller, scope, unit);
-	*outer = caller;
-	return 0;
-}
-
-static int add_inlined(Dwfl_Module *module, GElf_Addr address, struct gputrace_frame *frame)
-{
-	Dwarf_Addr bias;
-	Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias);
-	struct gputrace_frame *outer = frame;
-	Dwarf_Die *scopes, innermost;
-	int count = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
-	int r = 0;
-
-	if (count <= 0)
-		return 0;
-	innermost = scopes[0];
-	free(scopes);
-	/* By where they were put, not by where they were written; innermost first. */
-	count = dwarf_getscopes_die(&innermost, &scopes);
-	if (count <= 0)
-		return 0;
-	for (int i = 0; i < count && r == 0; i++) {
-		int tag = dwarf_tag(&scopes[i]);
-
-		if (tag == DW_TAG_subprogram)
-			break;
-		if (tag == DW_TAG_inlined_subroutine)
-			r = push_inlined(frame, &outer, &scopes[i], unit);
-	}
-	free(scopes);
-	return r;
-}
-
-/* ---- */
-
 static void set_line(Dwfl_Module *module, GElf_Addr address, struct gputrace_frame *frame)
 {
 	Dwfl_Line *line = dwfl_module_getsrc(module, address);
@@ -194,7 +159,7 @@ static void set_line(Dwfl_Module *module, GElf_Addr address, struct gputrace_fra
 	file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
 	if (!file)
 		return;
-	frame->file = strdup(file);
+	frame->file = strndup(file, PATH_MAX);
 	frame->line = frame->file && number > 0 ? (uint32_t)number : 0;
 }
 
@@ -236,5 +201,5 @@ int gt_module_resolve(struct gt_module *module, uint64_t file_offset, struct gpu
 	if (!frame->name)
 		return -ENOMEM;
 	set_line(module->module, address, frame);
-	return add_inlined(module->module, address, frame);
+	return gt_add_inlined(module->module, address, frame);
 }

@@ -16,6 +16,7 @@ struct gt_module {
 	int fd;			/* the mapped file; -1: it could not be opened, or is libdwfl's by now */
 	const char *missing;	/* why the file could not be opened; static text */
 	const char *reason;	/* why nothing can be known of it: that, or because of what the file is */
+	struct Elf *elf;	/* until libdwfl asks for it */
 	struct Dwfl *dwfl;
 	struct Dwfl_Module *module;
 	const uint8_t *build_id;

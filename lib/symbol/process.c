@@ -354,6 +354,7 @@ static struct gt_place *find_place(struct gt_symbol_process *process, uint64_t a
 		process->place_count++;
 	} else {
 		place = &process->spare;
+		process->text_bytes -= gt_frame_text_bytes(place->frame);
 		gt_frame_free(place->frame);
 	}
 	*place = (struct gt_place){ .address = address };
@@ -383,6 +384,13 @@ struct gt_place *gt_symbol_process_place(struct gt_symbol_process *process, uint
 }
 
 /* ---- names ---- */
+
+static void leave_nameless(const struct gt_place *place, struct gputrace_frame *frame)
+{
+	frame->module = place->module->path;
+	frame->offset = place->offset;
+	frame->reason = "the names of this process's code are so long that no more of them are kept";
+}
 
 static int name_generated_code(struct gt_symbol_process *process, const struct gt_place *place,
 			       struct gputrace_frame *frame)
@@ -414,6 +422,8 @@ int gt_symbol_process_resolve(struct gt_symbol_process *process, struct gt_place
 		return -ENOMEM;
 	if (!place->module)
 		frame->reason = process->reason ? process->reason : "the process has no code there";
+	else if (process->text_bytes > GT_TEXT_MAX)
+		leave_nameless(place, frame);
 	else if (place->module->generated)
 		r = name_generated_code(process, place, frame);
 	else
@@ -422,6 +432,7 @@ int gt_symbol_process_resolve(struct gt_symbol_process *process, struct gt_place
 		gt_frame_free(frame);
 		return r;
 	}
+	process->text_bytes += gt_frame_text_bytes(frame);
 	place->frame = frame;
 	return 0;
 }

@@ -26,6 +26,7 @@ struct gt_place {
 	struct gputrace_frame *frame;	/* NULL: not asked for yet */
 };
 
+#define GT_TEXT_MAX (64u << 20)	/* bytes of names of a process's places, which are whatever its files say */
 #define GT_PLACES_MAX (1u << 20)	/* of a process; what is beyond is forgotten at once */
 
 struct gt_symbol_process {
@@ -44,6 +45,7 @@ struct gt_symbol_process {
 	struct gt_perf_map perf;
 	struct gt_place *places;	/* open addressing */
 	unsigned place_count, place_room;
+	size_t text_bytes;		/* of all their frames */
 	struct gt_place spare;		/* the latest beyond GT_PLACES_MAX */
 };
 

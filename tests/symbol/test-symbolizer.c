@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of places in tests/symbol/program and its library, which say themselves where these places are. */
 #include <check.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -308,6 +309,50 @@ START_TEST(test_deleted)
 }
 END_TEST
 
+/* Cut off while it is known, as by a copy over it: what is lost has no name, that is all. */
+START_TEST(test_cut_off)
+{
+	char folder[64], path[96], debug[96], command[512];
+	struct program program;
+
+	copy_library(folder, path, _i < 2 ? "strip -N no_such_symbol" : "strip --strip-debug");
+	snprintf(debug, sizeof(debug), "%s/copy.debug", folder);
+	snprintf(command, sizeof(command), "cd %s && objcopy --only-keep-debug %s copy.debug && "
+		 "objcopy --add-gnu-debuglink=copy.debug copy.so", folder, LIBRARY);
+	ck_assert_int_eq(system(command), 0);
+	start(&program, 0, path, NULL);
+	if (_i)
+		named(at(program.pid, 0, program.place), "inlined_inner");
+	ck_assert_int_eq(truncate(_i < 2 ? path : debug, 0), 0);
+	at(program.pid, 0, program.hidden);
+	end(&program);
+	remove_folder(folder);
+}
+END_TEST
+
+/* See hostile.S: there is an end to what is believed. */
+START_TEST(test_hostile_file)
+{
+	void *library = dlopen(HOSTILE, RTLD_NOW);
+	const struct gputrace_frame *frame;
+	unsigned frames = 0;
+	char *deep;
+
+	ck_assert_msg(library != NULL, "%s", dlerror());
+	deep = dlsym(library, "deep");
+	for (frame = at(getpid(), 0, (uintptr_t)deep); frame; frame = gputrace_frame_get_caller(frame), frames++)
+		ck_assert_str_eq(gputrace_frame_get_name(frame), gputrace_frame_get_caller(frame) ? "f" : "deep");
+	ck_assert_uint_gt(frames, 1);
+	ck_assert_uint_lt(frames, 1000);
+	frame = at(getpid(), 0, (uintptr_t)deep + 1);
+	while (gputrace_frame_get_caller(frame))
+		frame = gputrace_frame_get_caller(frame);
+	ck_assert_int_eq(strncmp(gputrace_frame_get_name(frame), "namename", 8), 0);
+	ck_assert_uint_le(strlen(gputrace_frame_get_name(frame)), 65536);
+	dlclose(library);
+}
+END_TEST
+
 /* What was noted while it ran can be named when process and file are gone; the rest says why not. */
 START_TEST(test_ended)
 {
@@ -606,6 +651,8 @@ static Suite *suite(void)
 	tcase_add_test(t, test_stripped);
 	tcase_add_loop_test(t, test_debug_file_apart, 0, 2);
 	tcase_add_test(t, test_deleted);
+	tcase_add_loop_test(t, test_cut_off, 0, 3);
+	tcase_add_test(t, test_hostile_file);
 	tcase_add_test(t, test_ended);
 	tcase_add_test(t, test_missing_once);
 	tcase_add_test(t, test_zombie);
