@@ -9,7 +9,8 @@
  * -c: its cases, as tests/conformance/print-suite prints them.  -r: how many random
  * programs (1000), -s: the first one's seed (1), -t: threads on hash maps and
  * rings, a multiple of 4096, at most 2^20 (that many, and 8192 on the software
- * device).  -e: records of every size from 1 to 4000 bytes, else of 58 sizes.
+ * device).  -e: records of every size from 1 to 4000 bytes, those other than the 58 sizes
+ * that are tried without it from an eighth of the threads.
  * -k: kernels for the times, compiled with nvcc ($NVCC), or X.ptx and X.cubin that
  * nvcc made of them (tests/gpu/programs/bpf-hand.cu of the folder at hand).
  *

@@ -106,7 +106,7 @@ def bpf_hash(lab):
 @check
 def bpf_ring(lab):
     """Records of every size, and more of them than a ring holds."""
-    return bpf(lab, "ring")
+    return bpf(lab, "ring", "-e")
 
 
 @check(alone=True)
