@@ -211,6 +211,8 @@ void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *
 	catch_signals(tool);
 	if (gputrace_target_resume(tool->target))
 		tool_fail(tool, "%s", gputrace_last_error());
+	if (tool->pid && !tool->quiet)
+		tool_warn(tool, "process %d is traced now, until it ends or until Ctrl-C", tool->pid);
 	do {
 		ready = gputrace_reader_wait(tool->reader, 50);
 		while ((event = gputrace_reader_next(tool->reader)))

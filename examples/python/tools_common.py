@@ -134,6 +134,8 @@ class Tool:
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2:
             signal.signal(number, self.stop if self.options.pid else self.pass_on)
         self.target.resume()
+        if self.options.pid and not self.options.quiet:
+            self.warn(f"process {self.options.pid} is traced now, until it ends or until Ctrl-C")
         yield from self.until_end(reader)
         if not self.options.pid:
             status = self.target.wait()

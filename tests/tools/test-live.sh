@@ -26,7 +26,8 @@ ended() {
 follow() {
 	"$@" -p $program >"$dir/out" 2>&1 &
 	tool=$!
-	sleep 2
+	until grep -q 'is traced now' "$dir/out" || ended; do sleep 0.1; done
+	sleep 1
 	# One that is still starting does not hear it; one that is ending would take a second one amiss.
 	for _ in 1 2 3; do
 		kill -INT $tool 2>/dev/null
