@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every public function, constant and option of the headers is used by the package, or the reason stands here."""
 import ast
+import inspect
 import pathlib
 import re
 
@@ -11,6 +12,13 @@ from common import SOURCE, main, unittest
 NOT_USED = {
     # A Python object holds one reference; Python itself counts who holds the object.
     r"gputrace_(?!object_)\w+_ref": "Python counts references itself",
+}
+
+# By names of parameters, attributes and properties: the words of which one must be there.
+UNITS = {
+    r"timeout|window": r"\b(seconds|s)\b",
+    r"(gpu_)?(time|start|end)|duration|mean|shortest|longest|time_error": r"\b(ns|nanoseconds|CLOCK_MONOTONIC|monotonic_ns)\b",
+    r"(key|value)?_?size": r"\b[Bb]ytes\b",
 }
 
 
@@ -74,6 +82,29 @@ class Coverage(unittest.TestCase):
             if callable(thing) and not thing.__doc__:
                 missing.append(name)
         self.assertEqual(missing, [])
+
+    def test_units(self):
+        """What has a unit says which, in its name or where it is explained."""
+        unsaid = []
+        for name in gputrace.__all__:
+            thing = getattr(gputrace, name)
+            if isinstance(thing, type):
+                described = set(thing.__dict__.get("__annotations__", ())) | {
+                    key for key, value in vars(thing).items() if isinstance(value, property)}
+                unsaid += self.without_unit(name, described, inspect.getsource(thing))
+                for key, value in vars(thing).items():
+                    function = getattr(value, "__func__", value)
+                    if inspect.isfunction(function) and (key == "__init__" or not key.startswith("_")):
+                        text = inspect.getsource(thing) if key == "__init__" else function.__doc__
+                        unsaid += self.without_unit(f"{name}.{key}", inspect.signature(function).parameters, text)
+            elif inspect.isfunction(thing):
+                unsaid += self.without_unit(name, inspect.signature(thing).parameters, thing.__doc__)
+        self.assertEqual(unsaid, [])
+
+    @staticmethod
+    def without_unit(where, names, text):
+        return [f"{where}: {name}" for name in names for pattern, unit in UNITS.items()
+                if re.fullmatch(pattern, name) and not re.search(unit, text)]
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Failures as exceptions; objects that were closed."""
+"""Failures as exceptions."""
 import errno
 import pickle
 
@@ -45,34 +45,6 @@ class Errors(unittest.TestCase):
                 target.attach(gputrace.Object.open(THREADS))
             self.assertEqual(caught.exception.errno, errno.EBUSY)
             target.wait(20)
-
-
-class Closed(unittest.TestCase):
-    def test_what_is_closed_says_so(self):
-        object = gputrace.Object.open(THREADS)
-        program, map = object.program("on_entry"), object["entered"]
-        image = program.compile_ptx()
-        target = spawn("exits")
-        reader = target.reader()
-        for thing in image, object, target:
-            thing.close()
-            thing.close()
-            self.assertTrue(thing.closed)
-        self.assertTrue(reader.closed)
-        for use in (lambda: image.ptx, lambda: object.maps, lambda: program.name, lambda: map[0],
-                    lambda: target.pid, lambda: reader.next_event(), lambda: reader.wait(0)):
-            with self.assertRaisesRegex(ValueError, "is closed"):
-                use()
-
-    def test_links_may_be_closed_in_any_order(self):
-        target = spawn("exits")
-        first, second = target.attach_timeline(), target.attach(gputrace.Object.open(THREADS))
-        first.detach()
-        first.close()
-        first.detach()
-        target.close()
-        self.assertTrue(second.closed)
-        second.detach()
 
 
 class Log(unittest.TestCase):

@@ -100,6 +100,7 @@ class Handle:
                 ffi.release(owned)
 
     def __enter__(self: Self) -> Self:
+        self._pointer  # raises when it is closed
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],

@@ -50,7 +50,7 @@ class Program:
         return self._item
 
     def __repr__(self) -> str:
-        return f"<gputrace.Program {self.name!r} in {self.section!r}>"
+        return "<gputrace.Program closed>" if self._object.closed else f"<gputrace.Program {self.name!r} in {self.section!r}>"
 
     @property
     def name(self) -> str:

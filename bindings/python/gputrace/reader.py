@@ -26,7 +26,8 @@ class Reader(Handle):
     ``for event in reader`` waits for events until the target has ended and all
     is delivered; ``async for`` does the same in asyncio.  Both serve the target,
     which must have been resumed, or be resumed by somebody else meanwhile.
-    Other threads run while it waits, and Ctrl-C is heard.
+    Other threads run while it waits, and Ctrl-C is heard.  Target.reader()
+    makes one; window is in seconds.
     """
 
     __slots__ = ("_target", "_serial", "_current", "_ended", "_symbolizer")
