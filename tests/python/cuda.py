@@ -19,6 +19,34 @@ PTX = b"""
 }
 """
 
+# add_one goes on for a while.
+SLOW_PTX = b"""
+.version 6.3
+.target sm_75
+.address_size 64
+.visible .entry add_one(.param .u64 to)
+{
+	.reg .b64 %rd<4>; .reg .b32 %r<2>; .reg .pred %p;
+	mov.u64 %rd2, %globaltimer;
+	add.u64 %rd2, %rd2, NANOSECONDS;
+again:
+	mov.u64 %rd3, %globaltimer;
+	setp.lt.u64 %p, %rd3, %rd2;
+	@%p bra again;
+	ld.param.u64 %rd1, [to];
+	atom.global.add.u32 %r1, [%rd1], 1;
+	ret;
+}
+.visible .entry nothing()
+{
+	ret;
+}
+"""
+
+
+def slow_ptx(seconds):
+    return SLOW_PTX.replace(b"NANOSECONDS", b"%d" % round(seconds * 1e9))
+
 
 class Cuda:
     """A context on the first device, and a module with kernels add_one and nothing."""

@@ -2,13 +2,16 @@
 """A process that traces itself, on the software device."""
 import errno
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import gputrace
+import gputrace.tracing
 from common import main, unittest
 
 if os.path.join(os.environ["GPUTRACE_SIM_DIR"], "") not in os.environ.get("LD_LIBRARY_PATH", ""):
@@ -16,7 +19,7 @@ if os.path.join(os.environ["GPUTRACE_SIM_DIR"], "") not in os.environ.get("LD_LI
     os.environ["LD_LIBRARY_PATH"] = f"{os.environ['GPUTRACE_SIM_DIR']}/:{os.environ.get('LD_LIBRARY_PATH', '')}"
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
-from cuda import PTX, Cuda
+from cuda import PTX, Cuda, slow_ptx
 
 
 def in_child(function):
@@ -27,6 +30,14 @@ def in_child(function):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
     test.body = lambda _: function(unittest.TestCase())
     return test
+
+
+def launches_of_its_own(count):
+    with gputrace.trace() as t:
+        cuda = Cuda()
+        for _ in range(count):
+            cuda.launch("nothing")
+    return len(t.kernels())
 
 
 def resident_kb():
@@ -107,6 +118,109 @@ class Tracing(unittest.TestCase):
             cuda.launch("add_one")
         self.assertEqual(os.waitstatus_to_exitcode(status), 7)
         self.assertEqual([run.name for run in t.kernels()], ["add_one"])
+
+    @in_child
+    def test_pools(self):
+        with gputrace.trace() as t:
+            with multiprocessing.get_context("fork").Pool(2) as pool:
+                self.assertEqual(pool.map(abs, [-1, -2]), [1, 2])
+            cuda = Cuda()
+            cuda.launch("add_one")
+            for method in "fork", "spawn", "forkserver":
+                with multiprocessing.get_context(method).Pool(2) as pool:
+                    self.assertEqual(pool.map(abs, [-1, -2]), [1, 2])
+            with multiprocessing.get_context("spawn").Pool(2) as pool:
+                # Each of them traces itself.
+                self.assertEqual(pool.map(launches_of_its_own, [2, 3]), [2, 3])
+            cuda.launch("add_one")
+        self.assertEqual([run.name for run in t.kernels()], ["add_one", "add_one"])
+
+    @in_child
+    def test_child_that_ends_by_exit(self):
+        with gputrace.trace() as t:
+            cuda = Cuda()
+            for _ in range(50):
+                cuda.launch("add_one")
+            while not t.kernels():
+                time.sleep(0.01)
+            child = os.fork()
+            if not child:
+                sys.exit(3)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 3)
+        with tempfile.NamedTemporaryFile() as file:
+            t.save(file.name)
+            with open(file.name) as text:
+                events = json.load(text)["traceEvents"]
+        self.assertEqual(sum(event.get("cat") == "kernel" for event in events), 50)
+
+    @in_child
+    def test_others_run_while_it_stops(self):
+        cuda = Cuda()
+        t = gputrace.trace().start()
+        cuda.load(slow_ptx(0.5))
+        cuda.launch("add_one", 1)
+        ended, counts = threading.Event(), [0]
+
+        def count():
+            while not ended.is_set():
+                counts[0] += 1
+                time.sleep(0.001)
+
+        other = threading.Thread(target=count)
+        other.start()
+        before = counts[0]
+        t.stop()
+        self.assertGreater(counts[0] - before, 5)
+        ended.set()
+        other.join()
+        self.assertGreaterEqual(t.kernels()[0].duration, 500000000)
+
+    @in_child
+    def test_kernel_that_goes_on(self):
+        cuda = Cuda()
+        gputrace.tracing.DETACH_S = 0.1
+        t = gputrace.trace().start()
+        cuda.load(slow_ptx(1))
+        cuda.launch("add_one", 1)
+        with self.assertRaisesRegex(gputrace.Error, "still running") as caught:
+            t.stop()
+        self.assertEqual(caught.exception.errno, errno.ETIMEDOUT)
+        t.stop()
+        self.assertEqual((t.launches(), cuda.count()), (1, 1))
+        gputrace.tracing.DETACH_S = 60
+        with gputrace.trace() as again:
+            cuda.launch("nothing")
+        self.assertEqual(again.launches(), 1)
+
+    @in_child
+    def test_failure_inside(self):
+        cuda = Cuda()
+        for _ in range(3):
+            with self.assertRaises(ZeroDivisionError):
+                with gputrace.trace() as t:
+                    cuda.launch("nothing")
+                    1 / 0
+            self.assertEqual(t.launches(), 1)
+
+    def test_end_of_the_program_within(self):
+        code = "import gputrace, cuda; t = gputrace.trace().start(); cuda.Cuda().launch('nothing'); print('end')"
+        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=240)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "end\n", ""))
+
+    @in_child
+    def test_asked_too_early_or_too_late(self):
+        t = gputrace.trace()
+        t.stop()
+        self.assertEqual((t.kernels(), t.launches(), t.summary(), t.loaded, t.lost), ([], 0, [], [], 0))
+        self.assertIn("0 launches", str(t))
+        self.assertIn("not begun", repr(t))
+        with self.assertRaises(ValueError):
+            t.save("/dev/null")
+        with t:
+            Cuda().launch("nothing")
+        with self.assertRaisesRegex(ValueError, "made once"):
+            t.start()
+        self.assertIn("over", repr(t))
 
     @in_child
     def test_save(self):

@@ -289,6 +289,7 @@ class expect_launches:
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
+        __tracebackhide__ = True  # pytest shows the test's own line
         self.trace.stop()
         if kind is not None:
             return
