@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Type
 
-import pytest  # type: ignore[import]
+import pytest
 
 from .tracing import expect_launches
 
 
-@pytest.fixture  # type: ignore[misc]
+@pytest.fixture
 def gpu_launches() -> Type[expect_launches]:
     """gputrace.expect_launches: a block must launch kernels so often."""
     return expect_launches
