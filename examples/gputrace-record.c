@@ -20,6 +20,8 @@ static const char usage[] =
 	"                    open it at https://ui.perfetto.dev; FILE.folded gets folded\n"
 	"                    stacks for flamegraph.pl, and means --stacks\n"
 	"  --stacks[=N]      take stacks of at most N (127) frames with calls\n"
+	"  --unwind[=BYTES]  find the callers also in code without frame pointers, in a copy\n"
+	"                    of at most BYTES (16384) of the stack; means --stacks=1024\n"
 	"  --functions=LIBRARY:PATTERN\n"
 	"                    record calls of other functions too, as libnccl.so.2:nccl*\n"
 	"  --api=WAY         record driver calls by 'uprobes' or by the 'agent'; 'any', the\n"
@@ -27,7 +29,11 @@ static const char usage[] =
 	"  --no-api          do not record driver calls\n"
 	TOOL_OPTIONS_HELP;
 
-#define STACK_FRAMES 127	/* the most that the library takes */
+/* The most that the library takes, by frame pointers and by unwinding a copy. */
+#define STACK_FRAMES 127
+#define UNWIND_FRAMES 1024
+#define UNWIND_BYTES "16384"
+#define UNWIND_BYTES_MAX 61440
 
 /* Kernels without times that are named one by one. */
 #define NAMED_MAX 10u
@@ -36,7 +42,7 @@ struct record {
 	struct tool tool;
 	struct gputrace_writer *writer;
 	const char *output;
-	uint32_t api_flags, stack_frames;
+	uint32_t api_flags, stack_frames, stack_bytes;
 	const char *functions;
 	struct gputrace_symbolizer *symbolizer;
 	int no_api;
@@ -150,21 +156,33 @@ static void set_api(struct record *record, const char *way)
 		tool_fail(&record->tool, "--api is 'any', 'uprobes' or 'agent', not '%s'", way);
 }
 
-static void set_stacks(struct record *record, const char *frames)
-{
-	char *end = NULL;
-	unsigned long n = frames ? strtoul(frames, &end, 10) : STACK_FRAMES;
-
-	if (n < 1 || n > STACK_FRAMES || (end && *end))
-		tool_fail(&record->tool, "--stacks is a number from 1 to %d, not '%s'", STACK_FRAMES, frames);
-	record->stack_frames = (uint32_t)n;
-}
-
 static int is_folded(const struct record *record)
 {
 	const char *suffix = record->output ? strrchr(record->output, '.') : NULL;
 
 	return suffix && !strcmp(suffix, ".folded");
+}
+
+static uint32_t number_of(struct record *record, const char *option, const char *text, unsigned long max)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (n < 1 || n > max || *end)
+		tool_fail(&record->tool, "%s is a number from 1 to %lu, not '%s'", option, max, text);
+	return (uint32_t)n;
+}
+
+/* Which of both options is given first does not matter. */
+static void set_stacks(struct record *record, const char *frames, const char *bytes)
+{
+	uint32_t most = bytes ? UNWIND_FRAMES : STACK_FRAMES;
+
+	/* The library wants whole words. */
+	if (bytes)
+		record->stack_bytes = (number_of(record, "--unwind", bytes, UNWIND_BYTES_MAX) + 7) & ~7u;
+	record->stack_frames = frames && *frames ? number_of(record, "--stacks", frames, most) :
+			       frames || bytes || is_folded(record) ? most : 0;
 }
 
 static char **parse(struct record *record, int argc, char **argv)
@@ -174,10 +192,12 @@ static char **parse(struct record *record, int argc, char **argv)
 		{ "api", required_argument, NULL, 'a' },
 		{ "no-api", no_argument, NULL, 'N' },
 		{ "stacks", optional_argument, NULL, 's' },
+		{ "unwind", optional_argument, NULL, 'u' },
 		{ "functions", required_argument, NULL, 'f' },
 		TOOL_LONG_OPTIONS,
 		{ 0 }
 	};
+	const char *frames = NULL, *bytes = NULL;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "+o:" TOOL_SHORT_OPTIONS, options, NULL)) != -1) {
@@ -188,12 +208,15 @@ static char **parse(struct record *record, int argc, char **argv)
 		else if (option == 'N')
 			record->no_api = 1;
 		else if (option == 's')
-			set_stacks(record, optarg);
+			frames = optarg ? optarg : "";
+		else if (option == 'u')
+			bytes = optarg ? optarg : UNWIND_BYTES;
 		else if (option == 'f')
 			record->functions = optarg;
 		else
 			tool_option(&record->tool, option, optarg);
 	}
+	set_stacks(record, frames, bytes);
 	return argv + optind;
 }
 
@@ -213,7 +236,7 @@ static void attach_functions(struct record *record, struct gputrace_link **link)
 static void attach(struct record *record, struct gputrace_link *links[4])
 {
 	struct gputrace_api_opts opts = { .size = sizeof(opts), .flags = record->api_flags,
-					  .stack_frames = record->stack_frames };
+					  .stack_frames = record->stack_frames, .stack_bytes = record->stack_bytes };
 
 	if (gputrace_attach_timeline(record->tool.target, &links[0]) ||
 	    gputrace_attach_nvtx(record->tool.target, &links[3]))
@@ -245,8 +268,6 @@ int main(int argc, char **argv)
 	struct gputrace_link *links[4] = { NULL };
 	char **command = parse(&record, argc, argv);
 
-	if (is_folded(&record) && !record.stack_frames)
-		record.stack_frames = STACK_FRAMES;
 	tool_open(&record.tool);
 	tool_spawn(&record.tool, command);
 	attach(&record, links);

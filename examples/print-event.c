@@ -126,6 +126,11 @@ static void print_frame(const struct gputrace_frame *frame)
 
 static void print_stack(const struct print *print, const struct gputrace_event *event)
 {
+	static const char *const ends[] = {
+		[GPUTRACE_STACK_FULL] = "[cut off] (there are more callers than frames were asked for)",
+		[GPUTRACE_STACK_CUT] = "[cut off] (the stack goes on behind the bytes that were copied)",
+		[GPUTRACE_STACK_LOST] = "[unknown] (what called this function could not be found)",
+	};
 	const struct gputrace_frame *frame;
 	unsigned count;
 	const uint64_t *stack = gputrace_event_get_stack(event, &count);
@@ -145,6 +150,8 @@ static void print_stack(const struct print *print, const struct gputrace_event *
 		for (; frame; frame = gputrace_frame_get_caller(frame))
 			print_frame(frame);
 	}
+	if (count && ends[gputrace_event_get_stack_end(event)])
+		printf("%54s%s\n", "", ends[gputrace_event_get_stack_end(event)]);
 }
 
 void print_event(struct print *print, const struct gputrace_event *event)

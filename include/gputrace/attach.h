@@ -61,10 +61,26 @@ GPUTRACE_API int gputrace_attach_timeline(struct gputrace_target *target,
 struct gputrace_api_opts {
 	uint64_t size;
 	const char *library;	/* path of libcuda to watch; default: the one the loader finds, or the software device's */
-	/* Kernel ring buffer, a power of two; default 4 MiB; a quarter of it for each thread's ring in the agent. */
+	/*
+	 * Kernel ring buffer, a power of two; default 4 MiB, with stack_bytes 32 MiB and at
+	 * least 1 MiB; a quarter of it for each thread's ring in the agent.
+	 */
 	uint64_t ring_bytes;
 	uint32_t flags;		/* GPUTRACE_API_* */
-	uint32_t stack_frames;	/* most frames of the caller's stack to take with each call, up to 127; default: no stacks */
+	/*
+	 * Most frames of the caller's stack to take with each call, up to 127; default: no
+	 * stacks.  With stack_bytes up to 1024, which is then the default.
+	 */
+	uint32_t stack_frames;
+	/*
+	 * Default: stacks are found by frame pointers, and end where code has none.  Else the
+	 * most bytes of its stack, a multiple of 8 up to 61440, that the calling thread copies
+	 * with each call: the reader finds the callers in the copy by the call frame
+	 * information (.eh_frame) of the files that the process has mapped; by frame pointers
+	 * only where there is no such information.  x86-64 only.
+	 */
+	uint32_t stack_bytes;
+	uint32_t reserved;	/* 0 */
 };
 
 #define GPUTRACE_API_UPROBES 1	/* by uprobes or not at all */
@@ -80,7 +96,8 @@ struct gputrace_api_opts {
  * return, and what the driver calls within a launch or a load.
  * -EBUSY: hooks are wanted and the target runs already (attach before
  * gputrace_target_resume()); -EINVAL, -E2BIG: opts; -ESRCH: the target has ended;
- * -ENOMEM; -EOPNOTSUPP: hooks are wanted and the processes are only watched.  With
+ * -ENOMEM; -EOPNOTSUPP: hooks are wanted and the processes are only watched, or
+ * stack_bytes on another processor than x86-64.  With
  * GPUTRACE_API_UPROBES, if a library is named, and where the agent cannot stand in
  * because the target runs already: -EPERM: not allowed (the sentence says what is
  * missing); -ENOENT: no libcuda; -EOPNOTSUPP: the operating system's kernel has no BPF

@@ -97,10 +97,21 @@ GPUTRACE_API const char *gputrace_event_get_arg_name(const struct gputrace_event
  * API and CALL, where stacks were asked for: the return addresses of the functions
  * that the call was made from, the caller's first, and how many.  Found by frame
  * pointers: functions compiled without them are missing, and what called them may
- * be.  gputrace_symbolizer_resolve() names them.
+ * be.  With stack_bytes found by call frame information, which code on x86-64 has in
+ * any case: none is missing.  gputrace_symbolizer_resolve() names them.
  */
 GPUTRACE_API const uint64_t *gputrace_event_get_stack(const struct gputrace_event *event,
 						      unsigned *ret_count);
+
+enum gputrace_stack_end {
+	GPUTRACE_STACK_UNKNOWN,		/* no stack, or found by frame pointers, which do not tell */
+	GPUTRACE_STACK_COMPLETE,	/* the last function is the thread's first */
+	GPUTRACE_STACK_FULL,		/* there are more callers than stack_frames */
+	GPUTRACE_STACK_CUT,		/* the stack goes on behind the bytes that were copied (stack_bytes) */
+	GPUTRACE_STACK_LOST		/* it goes on, but what called the last function could not be found */
+};
+/* What is behind the last address of the stack, enum gputrace_stack_end. */
+GPUTRACE_API int gputrace_event_get_stack_end(const struct gputrace_event *event);
 /* DATA: the bytes.  LOST: how many records.  EXIT: how many launches without an end. */
 GPUTRACE_API const void *gputrace_event_get_data(const struct gputrace_event *event, size_t *ret_size);
 GPUTRACE_API uint64_t gputrace_event_get_count(const struct gputrace_event *event);

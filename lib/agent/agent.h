@@ -51,6 +51,7 @@ struct gt_session {
 	int shared_refused;		/* errno when their pages cannot be mapped: nothing is probed */
 	uint32_t flags;			/* GT_CONFIG_* */
 	uint32_t stack_frames;		/* most return addresses to record with a call */
+	uint32_t stack_bytes;		/* instead: most bytes of its stack to copy; 0: not so */
 	uint64_t timeline;		/* bit of the timeline's link among the switches, 0: none */
 	int socket;
 	uint64_t socket_device, socket_inode;
@@ -87,6 +88,10 @@ bool gt_session_send(enum gt_message_type type, uint64_t value);
 
 /* Records to the controller. */
 bool gt_emit(enum gt_record_type type, const void *payload, size_t size);	/* false: it is lost */
+/* In two pieces: `size` is a multiple of 8. */
+bool gt_emit_pieces(enum gt_record_type type, const void *payload, size_t size, const void *more, size_t more_size);
+/* Bytes of a record into a ring of mask + 1 bytes; zeros behind them, up to a multiple of 8. */
+void gt_put(uint8_t *data, uint64_t mask, uint64_t position, const void *bytes, size_t size);
 void gt_note(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 uint64_t gt_now(void);	/* CLOCK_MONOTONIC ns */

@@ -44,25 +44,42 @@ static bool take_credits(struct gt_shm *shm, uint64_t len)
 	return false;
 }
 
-static void put_word(uint64_t position, uint64_t word)
-{
-	uint8_t *data = gt_session.base + gt_session.agent_ring;
+typedef uint64_t __attribute__((may_alias, aligned(1))) any_word;
 
-	__atomic_store_n((uint64_t *)(void *)(data + (position & (gt_session.agent_ring_size - 1))),
-			 word, __ATOMIC_RELAXED);
+/*
+ * No memcpy(): in a program that was built with AddressSanitizer it is that one's, and
+ * what is copied may be a stack with forbidden zones between its variables.
+ */
+__attribute__((no_sanitize("address"))) void gt_put(uint8_t *data, uint64_t mask, uint64_t position,
+						    const void *bytes, size_t size)
+{
+	const uint8_t *from = bytes;
+
+	for (size_t i = 0; i < size; i += 8) {
+		uint64_t word = 0;
+
+		if (size - i >= 8) {
+			word = *(const any_word *)(const void *)(from + i);
+		} else {
+			for (size_t j = 0; i + j < size; j++)
+				word |= (uint64_t)from[i + j] << 8 * j;
+		}
+		__atomic_store_n((uint64_t *)(void *)(data + ((position + i) & mask)), word, __ATOMIC_RELAXED);
+	}
 }
 
-bool gt_emit(enum gt_record_type type, const void *payload, size_t size)
+bool gt_emit_pieces(enum gt_record_type type, const void *payload, size_t size, const void *more, size_t more_size)
 {
 	struct gt_shm *shm = gt_session.shm;
+	uint8_t *data = gt_session.base + gt_session.agent_ring;
+	uint64_t mask = gt_session.agent_ring_size - 1, position, first;
 	struct gt_record record = {
-		.len = (uint32_t)(sizeof(record) + ((size + 7) & ~(size_t)7)),
+		.len = (uint32_t)(sizeof(record) + size + ((more_size + 7) & ~(size_t)7)),
 		.type = (uint16_t)type,
-		.size = (uint32_t)size,
+		.size = (uint32_t)(size + more_size),
 	};
-	uint64_t position, words[2];
 
-	if (!atomic_load_explicit(&gt_active, memory_order_relaxed) || size > GT_RECORD_MAX_PAYLOAD)
+	if (!atomic_load_explicit(&gt_active, memory_order_relaxed) || size + more_size > GT_RECORD_MAX_PAYLOAD)
 		return false;
 	if (!take_credits(shm, record.len)) {
 		/* A reading of the clock is no event, and the next one does as well. */
@@ -73,18 +90,18 @@ bool gt_emit(enum gt_record_type type, const void *payload, size_t size)
 	/* Whatever stands there, words are aligned and so inside the ring. */
 	position = __atomic_fetch_add(&shm->agent_ctl.head, record.len, __ATOMIC_RELAXED) & ~7ull;
 	record.seq = (uint32_t)(position >> 3) + 1;
-	memcpy(words, &record, sizeof(words));
-	put_word(position + 8, words[1]);
-	for (size_t i = 0; i < size; i += 8) {
-		uint64_t word = 0;
-
-		memcpy(&word, (const uint8_t *)payload + i, size - i < 8 ? size - i : 8);
-		put_word(position + 16 + i, word);
-	}
+	gt_put(data, mask, position + 8, (const uint8_t *)&record + 8, 8);
+	gt_put(data, mask, position + sizeof(record), payload, size);
+	gt_put(data, mask, position + sizeof(record) + size, more, more_size);
+	memcpy(&first, &record, sizeof(first));
 	/* Pairs with the reader's acquire load of the first word. */
-	__atomic_store_n((uint64_t *)(void *)(gt_session.base + gt_session.agent_ring +
-			 (position & (gt_session.agent_ring_size - 1))), words[0], __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)(void *)(data + (position & mask)), first, __ATOMIC_RELEASE);
 	return true;
+}
+
+bool gt_emit(enum gt_record_type type, const void *payload, size_t size)
+{
+	return gt_emit_pieces(type, NULL, 0, payload, size);
 }
 
 void gt_note(int level, const char *format, ...)

@@ -298,6 +298,7 @@ static bool read_config(struct gt_session *s, int fd)
 	s->config_hash = gt_hash_bytes(config, s->config_size);
 	s->flags = config->flags;
 	s->stack_frames = config->stack_frames < GT_CALL_FRAMES ? config->stack_frames : GT_CALL_FRAMES;
+	s->stack_bytes = config->stack_bytes < GT_STACK_COPY_MAX ? config->stack_bytes : GT_STACK_COPY_MAX;
 	s->timeline = config->timeline < GT_LINKS_MAX ? 1ull << config->timeline : 0;
 	s->probe_count = config->probe_count;
 	s->shared_count = config->shared_count;

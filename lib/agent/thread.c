@@ -98,24 +98,12 @@ static bool has_room(struct gt_thread *thread, uint64_t head, uint64_t len)
 	return head + len - thread->tail <= gt_session.thread_ring_size;
 }
 
-/* Words of a record from `position` on; behind them, up to a multiple of 8, zeros. */
-static void put(const struct gt_thread *thread, uint64_t position, const void *bytes, size_t size)
-{
-	uint64_t mask = gt_session.thread_ring_size - 1;
-
-	for (size_t i = 0; i < size; i += 8) {
-		uint64_t word = 0;
-
-		memcpy(&word, (const uint8_t *)bytes + i, size - i < 8 ? size - i : 8);
-		*(uint64_t *)(void *)(thread->data + ((position + i) & mask)) = word;
-	}
-}
-
 static void write_record(struct gt_thread *thread, enum gt_record_type type, const void *payload, size_t size,
 			 const void *more, size_t more_size)
 {
 	struct gt_thread_ring *ring = thread->ring;
 	uint64_t head = ring->head & ~7ull, first;	/* whatever stands there, words lie inside the ring */
+	uint64_t mask = gt_session.thread_ring_size - 1;
 	struct gt_record record = {
 		.seq = (uint32_t)(head >> 3) + 1,
 		.len = (uint32_t)(sizeof(record) + size + ((more_size + 7) & ~(size_t)7)),
@@ -127,26 +115,13 @@ static void write_record(struct gt_thread *thread, enum gt_record_type type, con
 		__atomic_store_n(&ring->lost, ring->lost + 1, __ATOMIC_RELAXED);
 		return;
 	}
-	put(thread, head + 8, (const uint8_t *)&record + 8, 8);
-	put(thread, head + sizeof(record), payload, size);
-	put(thread, head + sizeof(record) + size, more, more_size);
+	gt_put(thread->data, mask, head + 8, (const uint8_t *)&record + 8, 8);
+	gt_put(thread->data, mask, head + sizeof(record), payload, size);
+	gt_put(thread->data, mask, head + sizeof(record) + size, more, more_size);
 	ring->head = head + record.len;
 	memcpy(&first, &record, sizeof(first));
 	/* Pairs with the reader's acquire load of the first word. */
-	__atomic_store_n((uint64_t *)(void *)(thread->data + (head & (gt_session.thread_ring_size - 1))),
-			 first, __ATOMIC_RELEASE);
-}
-
-/* Without a ring: one piece for the agent's. */
-static void emit_joined(enum gt_record_type type, const void *payload, size_t size, const void *more,
-			size_t more_size)
-{
-	uint8_t whole[GT_THREAD_RECORD_MAX];
-
-	memcpy(whole, payload, size);
-	if (more_size)
-		memcpy(whole + size, more, more_size);
-	gt_emit(type, whole, size + more_size);
+	__atomic_store_n((uint64_t *)(void *)(thread->data + (head & mask)), first, __ATOMIC_RELEASE);
 }
 
 void gt_thread_emit(struct gt_thread *thread, enum gt_record_type type, const void *payload, size_t size,
@@ -157,7 +132,7 @@ void gt_thread_emit(struct gt_thread *thread, enum gt_record_type type, const vo
 	if (thread->session != session)
 		claim_ring(thread);
 	if (!thread->ring || thread->writing) {
-		emit_joined(type, payload, size, more, more_size);
+		gt_emit_pieces(type, payload, size, more, more_size);
 		return;
 	}
 	thread->writing = true;

@@ -9,8 +9,6 @@
 
 #include "lib/wire/wire.h"
 
-#define GT_THREAD_RECORD_MAX 2048u
-
 /* A range that the thread has pushed. */
 struct gt_open_range {
 	uint64_t id;
@@ -65,7 +63,7 @@ static inline uint64_t gt_thread_external(void)
 
 /*
  * Write a record of the calling thread: `size` bytes of `payload` and then
- * `more_size` bytes of `more`, at most GT_THREAD_RECORD_MAX together; size is a
+ * `more_size` bytes of `more`, at most GT_RECORD_MAX_PAYLOAD together; size is a
  * multiple of 8.  Without a ring of its own it goes to the agent's.  What finds no
  * room is counted as lost.  Between gt_enter() and gt_leave().
  */

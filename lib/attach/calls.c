@@ -7,6 +7,7 @@
 
 #include "lib/attach/link.h"
 #include "lib/ctx.h"
+#include "lib/symbol/unwind.h"
 #include "lib/target/target.h"
 #include "lib/uprobe/api_trace.h"
 #include "lib/uprobe/find_library.h"
@@ -14,6 +15,9 @@
 
 #define DEFAULT_RING (4u << 20)
 #define LEAST_RING 4096u
+/* With copies of stacks. */
+#define DEFAULT_COPY_RING (32u << 20)
+#define LEAST_COPY_RING (1u << 20)
 #define API_FLAGS (GPUTRACE_API_UPROBES | GPUTRACE_API_AGENT | GPUTRACE_API_QUERIES)
 
 static int open_trace(struct gputrace_link *link, const struct gt_api_trace_opts *opts)
@@ -31,22 +35,40 @@ static int open_trace(struct gputrace_link *link, const struct gt_api_trace_opts
 
 /* ---- the driver API ---- */
 
+/* What a call's stack is to be, and the ring that it goes through; fills in defaults. */
+static int check_stack(uint32_t *frames, uint32_t bytes, uint64_t *ring)
+{
+	uint64_t least = bytes ? LEAST_COPY_RING : LEAST_RING;
+	uint32_t most = bytes ? GT_UNWIND_FRAMES : GT_CALL_FRAMES;
+
+#if !defined(__x86_64__)
+	if (bytes)
+		return gt_error(-EOPNOTSUPP, "stack_bytes: callers are found by call frame information on x86-64 only");
+#endif
+	if (bytes % 8 || bytes > GT_STACK_COPY_MAX)
+		return gt_error(-EINVAL, "%u bytes of the stack: give a multiple of 8, at most %u", bytes,
+				GT_STACK_COPY_MAX);
+	if (*frames > most)
+		return gt_error(-EINVAL, "%u frames of the stack: at most %u can be taken", *frames, most);
+	if (bytes && !*frames)
+		*frames = most;
+	if (!*ring)
+		*ring = bytes ? DEFAULT_COPY_RING : DEFAULT_RING;
+	if (*ring < least || *ring > 1ull << 30 || *ring & (*ring - 1))
+		return gt_error(-EINVAL, "ring_bytes is %llu: give a power of two from %llu to 2^30",
+				(unsigned long long)*ring, (unsigned long long)least);
+	return 0;
+}
+
 static int check_api_opts(struct gputrace_api_opts *opts)
 {
-	uint64_t ring = opts->ring_bytes ? opts->ring_bytes : DEFAULT_RING;
-
 	if (opts->flags & ~API_FLAGS)
 		return gt_error(-EINVAL, "unknown flags in struct gputrace_api_opts");
 	if (opts->flags & GPUTRACE_API_UPROBES && opts->flags & GPUTRACE_API_AGENT)
 		return gt_error(-EINVAL, "GPUTRACE_API_UPROBES and GPUTRACE_API_AGENT exclude each other: without both the library chooses");
-	if (ring < LEAST_RING || ring > 1ull << 30 || ring & (ring - 1))
-		return gt_error(-EINVAL, "ring_bytes is %llu: give a power of two from %u to 2^30",
-				(unsigned long long)ring, LEAST_RING);
-	if (opts->stack_frames > GT_CALL_FRAMES)
-		return gt_error(-EINVAL, "%u frames of the stack: at most %u can be taken", opts->stack_frames,
-				GT_CALL_FRAMES);
-	opts->ring_bytes = ring;
-	return 0;
+	if (opts->reserved)
+		return gt_error(-EINVAL, "the reserved field of struct gputrace_api_opts is not 0");
+	return check_stack(&opts->stack_frames, opts->stack_bytes, &opts->ring_bytes);
 }
 
 static int attach_by_uprobes(struct gputrace_link *link, const struct gputrace_api_opts *opts)
@@ -60,6 +82,8 @@ static int attach_by_uprobes(struct gputrace_link *link, const struct gputrace_a
 		.flags = opts->flags & GPUTRACE_API_QUERIES ? GT_API_TRACE_QUERIES : 0,
 	};
 
+	if (opts->stack_bytes)
+		return gt_error(-EOPNOTSUPP, "uprobes cannot copy stacks");
 	if (!trace.library)
 		return gt_error(-ENOENT, "no libcuda.so.1 was found for the program to load: is an NVIDIA driver installed?");
 	return open_trace(link, &trace);
@@ -86,6 +110,7 @@ static int attach_by_agent(struct gputrace_link *link, const struct gputrace_api
 		return gt_error(-EBUSY, "the target runs already: let the agent record driver calls before gputrace_target_resume()");
 	link->recording = GT_CONFIG_CALLS | (opts->flags & GPUTRACE_API_QUERIES ? GT_CONFIG_QUERIES : 0);
 	link->stack_frames = opts->stack_frames;
+	link->stack_bytes = opts->stack_bytes;
 	want_thread_rings(target, opts->ring_bytes);
 	return 0;
 }

@@ -30,7 +30,7 @@ struct gputrace_link {
 	struct gt_api_trace *api;
 	bool by_pattern;		/* it watches other functions than the driver API's */
 	uint32_t recording;		/* what the agent records for it: GT_CONFIG_CALLS and the like */
-	uint32_t stack_frames;		/* of such calls */
+	uint32_t stack_frames, stack_bytes;	/* of such calls */
 	char *note;			/* malloc'd: what the stream says of it once; NULL: nothing, or it has */
 	struct gt_kernel_programs *programs;
 };

@@ -212,8 +212,10 @@ static int add_call(struct gt_fold *fold, const struct gputrace_event *event,
 	struct gt_stack_node *node = root_of(fold, event);
 	unsigned count = trusted_frames(event, symbolizer);
 
-	if (node && count < event->stack_count)
+	if (node && (count < event->stack_count || event->stack_end == GPUTRACE_STACK_LOST))
 		node = gt_stack_tree_below(fold->tree, node, "[unknown]");
+	else if (node && (event->stack_end == GPUTRACE_STACK_FULL || event->stack_end == GPUTRACE_STACK_CUT))
+		node = gt_stack_tree_below(fold->tree, node, "[cut off]");
 	for (unsigned i = count; node && i--;)
 		node = add_address(fold, node, event, event->stack[i], symbolizer);
 	node = node ? gt_stack_tree_below(fold->tree, node, event->name ? event->name : "?") : NULL;

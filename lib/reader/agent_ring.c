@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/attach/link.h"
 #include "lib/reader/launches.h"
 #include "lib/reader/ranges.h"
 #include "lib/reader/reader.h"
@@ -134,6 +135,16 @@ static void take_note(struct gputrace_reader *reader, struct gt_process *process
 		gt_reader_push_note(reader, process, text, record.text_size);
 }
 
+/* Also of links that are gone: their calls still come. */
+static uint32_t stack_frames(const struct gputrace_target *target)
+{
+	uint32_t frames = 0;
+
+	for (const struct gputrace_link *link = target->links; link; link = link->next)
+		frames = link->stack_frames > frames ? link->stack_frames : frames;
+	return frames;
+}
+
 static void take_call(struct gputrace_reader *reader, struct gt_process *process,
 		      const uint8_t *payload, uint32_t size)
 {
@@ -145,7 +156,8 @@ static void take_call(struct gputrace_reader *reader, struct gt_process *process
 	memcpy(&record, payload, sizeof(record));
 	call.name = gt_api_name(record.function);
 	if (record.arg_count > GT_CALL_ARGS || record.stack_count > GT_CALL_FRAMES || !call.name ||
-	    size != sizeof(record) + (record.arg_count + record.stack_count) * sizeof(uint64_t))
+	    record.stack_bytes > size ||
+	    size - record.stack_bytes != sizeof(record) + (record.arg_count + record.stack_count) * sizeof(uint64_t))
 		return;
 	call.enter = record.enter;
 	call.leave = record.leave;
@@ -162,6 +174,12 @@ static void take_call(struct gputrace_reader *reader, struct gt_process *process
 	/* The reader's copy of the record begins at a multiple of eight bytes. */
 	call.stack = (const uint64_t *)(const void *)(payload + sizeof(record)) + record.arg_count;
 	call.stack_count = record.stack_count;
+	if (record.stack_bytes >= sizeof(*call.registers) && record.stack_bytes % 8 == 0) {
+		call.registers = (const void *)(payload + size - record.stack_bytes);
+		call.copy = (const uint8_t *)(call.registers + 1);
+		call.copy_bytes = record.stack_bytes - (uint32_t)sizeof(*call.registers);
+		call.stack_frames = stack_frames(process->target);
+	}
 	gt_reader_push_call(reader, process, &call, GPUTRACE_EVENT_API);
 }
 

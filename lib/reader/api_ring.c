@@ -20,20 +20,57 @@ static struct gt_process *process_by_pid(struct gputrace_target *target, uint32_
 	return found;
 }
 
-static void keep_stack(struct gputrace_reader *reader, struct gt_queued *queued, const struct gt_api_call *call)
+struct stack {
+	const uint64_t *frames;
+	unsigned count;
+	int end;		/* enum gputrace_stack_end */
+};
+
+/* NULL: no memory. */
+static struct gputrace_symbolizer *unwinder(struct gputrace_reader *reader)
 {
-	if (!call->stack_count)
-		return;
-	if (reader->symbolizer)
+	if (!reader->symbolizer && !reader->unwinder)
+		gputrace_symbolizer_new(NULL, &reader->unwinder);
+	return reader->symbolizer ? reader->symbolizer : reader->unwinder;
+}
+
+void gt_reader_meet(struct gputrace_reader *reader, const struct gt_process *process)
+{
+	bool unwinds = false;
+
+	for (const struct gputrace_link *link = reader->target->links; link; link = link->next)
+		unwinds |= link->stack_bytes != 0;
+	if (unwinds && unwinder(reader))
+		gt_symbolizer_meet(unwinder(reader), process->pid);
+}
+
+/* Now, while the process is most likely there, whose files it takes. */
+static struct stack unwind(struct gputrace_reader *reader, const struct gt_api_call *call)
+{
+	uint32_t max = call->stack_frames < GT_UNWIND_FRAMES ? call->stack_frames : GT_UNWIND_FRAMES;
+	struct gputrace_symbolizer *symbolizer = unwinder(reader);
+	struct stack stack = { .frames = reader->frames, .end = GPUTRACE_STACK_LOST };
+
+	if (symbolizer)
+		stack.count = gt_symbolizer_unwind(symbolizer, (int)call->pid, call->enter, call->registers,
+						   call->copy, call->copy_bytes, reader->frames, max, &stack.end);
+	return stack;
+}
+
+static struct stack stack_of(struct gputrace_reader *reader, const struct gt_api_call *call)
+{
+	if (call->registers)
+		return unwind(reader, call);
+	if (reader->symbolizer && call->stack_count)
 		gt_symbolizer_note(reader->symbolizer, (int)call->pid, call->enter, call->stack, call->stack_count);
-	queued->event.stack = memcpy(queued->bytes, call->stack, call->stack_count * sizeof(*call->stack));
-	queued->event.stack_count = call->stack_count;
+	return (struct stack){ .frames = call->stack, .count = call->stack_count };
 }
 
 void gt_reader_push_call(struct gputrace_reader *reader, struct gt_process *process,
 			 const struct gt_api_call *call, int type)
 {
-	struct gt_queued *queued = gt_queued_new(type, process, call->stack_count * sizeof(*call->stack));
+	struct stack stack = stack_of(reader, call);
+	struct gt_queued *queued = gt_queued_new(type, process, stack.count * sizeof(*stack.frames));
 
 	if (queued) {
 		queued->event.time = call->enter;
@@ -51,7 +88,10 @@ void gt_reader_push_call(struct gputrace_reader *reader, struct gt_process *proc
 			queued->event.text = "it never returned";
 		queued->event.arg_count = call->arg_count;
 		memcpy(queued->event.args, call->args, sizeof(queued->event.args));
-		keep_stack(reader, queued, call);
+		if (stack.count)
+			queued->event.stack = memcpy(queued->bytes, stack.frames, stack.count * sizeof(*stack.frames));
+		queued->event.stack_count = stack.count;
+		queued->event.stack_end = stack.end;
 	}
 	gt_reader_push(reader, queued);
 }

@@ -144,6 +144,11 @@ const uint64_t *gputrace_event_get_stack(const struct gputrace_event *event, uns
 	return event->stack;
 }
 
+int gputrace_event_get_stack_end(const struct gputrace_event *event)
+{
+	return event->stack_end;
+}
+
 const void *gputrace_event_get_data(const struct gputrace_event *event, size_t *ret_size)
 {
 	*ret_size = event->data_size;

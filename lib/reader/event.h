@@ -33,6 +33,7 @@ struct gputrace_event {
 	int api_function;		/* for the names of its arguments */
 	const uint64_t *stack;		/* return addresses, the caller's first */
 	unsigned stack_count;
+	int stack_end;			/* enum gputrace_stack_end */
 	const char *name;
 	const char *text;
 	char command[16];		/* of the thread */

@@ -97,8 +97,10 @@ static unsigned collect(struct gputrace_reader *reader)
 
 		if (!process->configured)
 			continue;
-		if (!process->announced)
+		if (!process->announced) {
+			gt_reader_meet(reader, process);
 			announce(reader, process, GPUTRACE_EVENT_PROCESS);
+		}
 		process->announced = true;
 		n = gt_reader_drain_agent(reader, process) + gt_reader_drain_gpu(reader, process);
 		if (!n && !live && !process->ended_announced) {
@@ -163,6 +165,7 @@ struct gputrace_reader *gputrace_reader_unref(struct gputrace_reader *reader)
 	gt_queue_free(&reader->queue);
 	free(reader->current);
 	gputrace_symbolizer_unref(reader->symbolizer);
+	gputrace_symbolizer_unref(reader->unwinder);
 	close(reader->epoll_fd);
 	free(reader);
 	return NULL;

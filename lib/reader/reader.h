@@ -8,6 +8,7 @@
 
 #include "lib/reader/queue.h"
 #include "lib/reader/ring.h"
+#include "lib/symbol/unwind.h"
 #include "lib/target/target.h"
 
 struct gputrace_reader {
@@ -17,6 +18,8 @@ struct gputrace_reader {
 	int epoll_fd;
 	struct gt_queue queue;
 	struct gputrace_symbolizer *symbolizer;	/* may be NULL */
+	struct gputrace_symbolizer *unwinder;	/* while there is none, of the reader's own; NULL: not needed yet */
+	uint64_t frames[GT_UNWIND_FRAMES];	/* of the call at hand */
 	struct gt_queued *current;	/* what gputrace_reader_next() gave last */
 	uint64_t lost, api_lost;
 	uint64_t collected;		/* CLOCK_MONOTONIC ns: all that was written before has been taken in */
@@ -38,6 +41,9 @@ void gt_reader_push_note(struct gputrace_reader *reader, struct gt_process *proc
 unsigned gt_reader_drain_agent(struct gputrace_reader *reader, struct gt_process *process);
 unsigned gt_reader_drain_gpu(struct gputrace_reader *reader, struct gt_process *process);
 unsigned gt_reader_drain_api(struct gputrace_reader *reader);
+
+/* api_ring.c: a process has come, whose stacks may have to be unwound. */
+void gt_reader_meet(struct gputrace_reader *reader, const struct gt_process *process);
 
 struct gt_api_call;
 /* api_ring.c: a call as an event of `type`; process: NULL if none of ours made it. */

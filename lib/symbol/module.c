@@ -16,6 +16,8 @@
 #include "lib/util/demangle.h"
 #include "lib/util/mappings.h"
 
+#define CFI_BYTES_MAX (256u << 20)
+
 /*
  * Its file is read, not mapped: whoever may write it may cut it off at any time, as a copy
  * over it does, and to touch memory that was mapped from there would be our end.
@@ -110,11 +112,33 @@ static Dwfl_Module *report(struct gt_module *module)
 	return dwfl_module_getelf(reported, &bias) ? reported : NULL;
 }
 
-/* Its addresses are then those that the linker gave them. */
+/* Has it a section that can be read into memory?  Without, elfutils would take all of the file's rest for it. */
+static bool has_cfi(Dwfl_Module *module)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(module, &bias);
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t names;
+
+	if (!elf || elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+
+		if (name && !strcmp(name, ".eh_frame"))
+			return header.sh_size <= CFI_BYTES_MAX;
+	}
+	return false;
+}
+
+/* At first use.  Its addresses are then those that the linker gave them. */
 static void open_module(struct gt_module *module)
 {
 	GElf_Addr build_id_address;
 
+	if (module->dwfl || module->fd < 0)
+		return;
 	elf_version(EV_CURRENT);
 	module->dwfl = dwfl_begin(&callbacks);
 	module->elf = elf_begin(module->fd, ELF_C_READ, NULL);
@@ -124,6 +148,7 @@ static void open_module(struct gt_module *module)
 		module->reason = "its file is not an ELF file that can be read";
 		return;
 	}
+	module->has_cfi = has_cfi(module->module);
 	module->build_id_size = dwfl_module_build_id(module->module, &module->build_id, &build_id_address);
 	if (module->build_id_size < 0)
 		module->build_id_size = 0;
@@ -178,8 +203,7 @@ int gt_module_resolve(struct gt_module *module, uint64_t file_offset, struct gpu
 	GElf_Addr address;
 	const char *name;
 
-	if (!module->dwfl && module->fd >= 0)
-		open_module(module);
+	open_module(module);
 	frame->module = module->path;
 	frame->offset = file_offset;
 	frame->reason = module->reason;
@@ -202,4 +226,18 @@ int gt_module_resolve(struct gt_module *module, uint64_t file_offset, struct gpu
 		return -ENOMEM;
 	set_line(module->module, address, frame);
 	return gt_add_inlined(module->module, address, frame);
+}
+
+Dwarf_CFI *gt_module_cfi(struct gt_module *module, uint64_t file_offset, uint64_t *ret_address)
+{
+	Dwarf_CFI *cfi;
+	GElf_Addr address;
+	Dwarf_Addr bias;
+
+	open_module(module);
+	if (!module->has_cfi || !address_of(module->module, file_offset, &address))
+		return NULL;
+	cfi = dwfl_module_eh_cfi(module->module, &bias);
+	*ret_address = address - bias;
+	return cfi;
 }

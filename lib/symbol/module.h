@@ -3,6 +3,7 @@
 #ifndef GT_SYMBOL_MODULE_H
 #define GT_SYMBOL_MODULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gputrace_frame;
@@ -21,6 +22,7 @@ struct gt_module {
 	struct Dwfl_Module *module;
 	const uint8_t *build_id;
 	int build_id_size;
+	bool has_cfi;
 };
 
 /* Takes over the descriptor; fd -1: with the reason, if there should be a file.  NULL: no memory. */
@@ -32,5 +34,11 @@ void gt_module_free(struct gt_module *module);
  * inlined there: `frame` becomes the innermost.  -ENOMEM.
  */
 int gt_module_resolve(struct gt_module *module, uint64_t file_offset, struct gputrace_frame *frame);
+
+/*
+ * Its call frame information, and the address that stands for an offset of the file in
+ * it.  NULL: it has none, or no code there.
+ */
+struct Dwarf_CFI_s *gt_module_cfi(struct gt_module *module, uint64_t file_offset, uint64_t *ret_address);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -149,10 +150,14 @@ struct gt_symbol_process *gt_symbol_process_new(int pid, const struct gt_identit
 
 void gt_symbol_process_free(struct gt_symbol_process *process)
 {
-	for (unsigned i = 0; i < process->place_room; i++)
+	for (unsigned i = 0; i < process->place_room; i++) {
 		gt_frame_free(process->places[i].frame);
+		gt_way_free(process->places[i].way);
+	}
 	free(process->places);
 	gt_frame_free(process->spare.frame);
+	gt_way_free(process->spare.way);
+	gt_way_free(process->spare_way);
 	gt_mappings_free(&process->mappings);
 	gt_perf_map_free(&process->perf);
 	free(process);
@@ -356,6 +361,7 @@ static struct gt_place *find_place(struct gt_symbol_process *process, uint64_t a
 		place = &process->spare;
 		process->text_bytes -= gt_frame_text_bytes(place->frame);
 		gt_frame_free(place->frame);
+		gt_way_free(place->way);
 	}
 	*place = (struct gt_place){ .address = address };
 	return place;
@@ -435,4 +441,38 @@ int gt_symbol_process_resolve(struct gt_symbol_process *process, struct gt_place
 	process->text_bytes += gt_frame_text_bytes(frame);
 	place->frame = frame;
 	return 0;
+}
+
+/* ---- ways ---- */
+
+/* How the code goes on after the call; 0: that cannot be seen (any more). */
+static size_t read_code(const struct gt_symbol_process *process, uint64_t address, uint8_t *code)
+{
+	struct iovec local = { .iov_base = code, .iov_len = GT_WAY_CODE };
+	struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = GT_WAY_CODE };
+	ssize_t n = process->gone ? -1 : process_vm_readv(process->pid, &local, 1, &remote, 1, 0);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+static struct gt_way *find_way(const struct gt_symbol_process *process, const struct gt_place *place)
+{
+	struct gt_way *way = place->module->generated ? NULL : gt_way_by_rules(place->module, place->offset);
+	uint8_t code[GT_WAY_CODE];
+
+	return way ? way : gt_way_by_code(code, read_code(process, place->address + 1, code));
+}
+
+const struct gt_way *gt_symbol_process_way(struct gt_symbol_process *process, struct gt_place *place)
+{
+	if (place->way)
+		return place->way;
+	if (process->way_count < GT_WAYS_MAX) {
+		place->way = find_way(process, place);
+		process->way_count += place->way != NULL;
+		return place->way;
+	}
+	gt_way_free(process->spare_way);
+	process->spare_way = find_way(process, place);
+	return process->spare_way;
 }

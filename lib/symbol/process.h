@@ -10,6 +10,7 @@
 #include "lib/symbol/frame.h"
 #include "lib/symbol/module.h"
 #include "lib/symbol/perf_map.h"
+#include "lib/symbol/way.h"
 #include "lib/util/mappings.h"
 
 /* What tells one program in a process from the next, and from that of another process with the same number. */
@@ -24,9 +25,11 @@ struct gt_place {
 	struct gt_module *module;	/* NULL: nothing was there when we looked */
 	uint64_t offset;		/* in the file, or from the start of the memory */
 	struct gputrace_frame *frame;	/* NULL: not asked for yet */
+	struct gt_way *way;		/* to the caller; NULL: not asked for yet */
 };
 
 #define GT_TEXT_MAX (64u << 20)	/* bytes of names of a process's places, which are whatever its files say */
+#define GT_WAYS_MAX (1u << 16)	/* of a process, a kilobyte each; what is beyond is forgotten at once */
 #define GT_PLACES_MAX (1u << 20)	/* of a process; what is beyond is forgotten at once */
 
 struct gt_symbol_process {
@@ -44,9 +47,10 @@ struct gt_symbol_process {
 	uint64_t look_after;		/* CLOCK_MONOTONIC ns: not again before, lest looking takes all the time */
 	struct gt_perf_map perf;
 	struct gt_place *places;	/* open addressing */
-	unsigned place_count, place_room;
+	unsigned place_count, place_room, way_count;
 	size_t text_bytes;		/* of all their frames */
 	struct gt_place spare;		/* the latest beyond GT_PLACES_MAX */
+	struct gt_way *spare_way;	/* the latest beyond GT_WAYS_MAX */
 };
 
 /* -ESRCH (also of one that has ended but was not waited for) and the like. */
@@ -69,5 +73,7 @@ struct gt_place *gt_symbol_process_place(struct gt_symbol_process *process, uint
 					 struct gt_module **modules);
 /* Fill in the place's frame; -ENOMEM. */
 int gt_symbol_process_resolve(struct gt_symbol_process *process, struct gt_place *place);
+/* The way from the place, which has a module, to its caller; valid until the next call.  NULL: no memory. */
+const struct gt_way *gt_symbol_process_way(struct gt_symbol_process *process, struct gt_place *place);
 
 #endif

@@ -146,10 +146,15 @@ static struct gt_symbol_process *process_at(struct gputrace_symbolizer *symboliz
 	return add(symbolizer, pid, &unknown, true, 0);
 }
 
+void gt_symbolizer_meet(struct gputrace_symbolizer *symbolizer, int pid)
+{
+	process_at(symbolizer, pid, gt_symbol_now());
+}
+
 /* ---- places ---- */
 
-static struct gt_place *place_at(struct gputrace_symbolizer *symbolizer, int pid, uint64_t time,
-				 uint64_t address, struct gt_symbol_process **ret_process)
+struct gt_place *gt_symbolizer_place(struct gputrace_symbolizer *symbolizer, int pid, uint64_t time,
+				     uint64_t address, struct gt_symbol_process **ret_process)
 {
 	struct gt_symbol_process *process = process_at(symbolizer, pid, time), *other;
 	struct gt_place *place;
@@ -177,7 +182,7 @@ void gt_symbolizer_note(struct gputrace_symbolizer *symbolizer, int pid, uint64_
 	/* A return address is behind the call that it belongs to, perhaps in the next function. */
 	for (unsigned i = 0; i < count; i++) {
 		if (stack[i] > 1)
-			place_at(symbolizer, pid, time, stack[i] - 1, &process);
+			gt_symbolizer_place(symbolizer, pid, time, stack[i] - 1, &process);
 	}
 }
 
@@ -190,7 +195,7 @@ int gputrace_symbolizer_resolve(struct gputrace_symbolizer *symbolizer, int pid,
 	if (pid <= 0 || !address)
 		return gt_error(-EINVAL, "process %d, address %#llx: there is no such place", pid,
 				(unsigned long long)address);
-	place = place_at(symbolizer, pid, time ? time : gt_symbol_now(), address, &process);
+	place = gt_symbolizer_place(symbolizer, pid, time ? time : gt_symbol_now(), address, &process);
 	if (!place || (!place->frame && gt_symbol_process_resolve(process, place)))
 		return gt_error(-ENOMEM, "out of memory");
 	*ret_frame = place->frame;

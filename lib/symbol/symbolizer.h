@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 struct gputrace_symbolizer;
+struct gt_place;
+struct gt_symbol_process;
 
 /*
  * A stack was met at that time (CLOCK_MONOTONIC ns): keep what its addresses need
@@ -13,5 +15,15 @@ struct gputrace_symbolizer;
  */
 void gt_symbolizer_note(struct gputrace_symbolizer *symbolizer, int pid, uint64_t time,
 			const uint64_t *stack, unsigned count);
+
+/* A process runs, which will be asked about: what it has mapped is known then, should it end before. */
+void gt_symbolizer_meet(struct gputrace_symbolizer *symbolizer, int pid);
+
+/*
+ * A place in the code of whoever had the process's number then, and that process.
+ * Valid until the next call.  NULL: no memory.
+ */
+struct gt_place *gt_symbolizer_place(struct gputrace_symbolizer *symbolizer, int pid, uint64_t time,
+				     uint64_t address, struct gt_symbol_process **ret_process);
 
 #endif

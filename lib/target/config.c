@@ -126,6 +126,17 @@ static uint32_t stack_frames(const struct gputrace_target *target)
 	return frames;
 }
 
+static uint32_t stack_bytes(const struct gputrace_target *target)
+{
+	uint32_t bytes = 0;
+
+	for (const struct gputrace_link *link = target->links; link; link = link->next) {
+		if (!link->detached && link->stack_bytes > bytes)
+			bytes = link->stack_bytes;
+	}
+	return bytes;
+}
+
 /* For tests and for whoever has to find out which of the two ways is at fault. */
 static uint32_t route_flags(void)
 {
@@ -150,6 +161,7 @@ int gt_config_make(const struct gputrace_target *target)
 			 (target->copies ? GT_CONFIG_COPIES : 0) | gt_config_recording(target),
 		.shared_count = target->shared_count,
 		.stack_frames = stack_frames(target),
+		.stack_bytes = stack_bytes(target),
 	};
 	struct text ptx, strings;
 	int fd, r;

@@ -31,6 +31,10 @@ struct gt_api_call {
 	/* Return addresses, the caller's first; the ring's memory. */
 	uint32_t stack_count;
 	const uint64_t *stack;
+	/* Or where to find at most stack_frames of them; NULL and 0: not so. */
+	const struct gt_stack_registers *registers;
+	const uint8_t *copy;	/* of the stack */
+	uint32_t copy_bytes, stack_frames;
 };
 
 struct gt_api_trace_opts {

@@ -63,7 +63,7 @@ struct gt_config {
 	uint32_t timeline;	/* link of the timeline, UINT32_MAX: none */
 	uint32_t shared_count;
 	uint32_t stack_frames;	/* most return addresses to record with a call, at most GT_CALL_FRAMES */
-	uint32_t reserved;
+	uint32_t stack_bytes;	/* instead: registers and as much of the stack, at most GT_STACK_COPY_MAX; 0: not so */
 };
 #define GT_CONFIG_LIST 1u	/* report every kernel of every image, also when nothing is attached */
 #define GT_CONFIG_STAMP 2u	/* send clock records from the start */

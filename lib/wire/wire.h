@@ -13,7 +13,9 @@
 
 #include <stdint.h>
 
-#define GT_WIRE_VERSION 7u
+#include "lib/wire/stack.h"
+
+#define GT_WIRE_VERSION 8u
 #define GT_WIRE_MAGIC 0x6563617274757067ull	/* "gputrace" */
 
 /*
@@ -191,15 +193,20 @@ struct gt_rec_note {
 	uint32_t text_size;
 };
 
-/* The program called a driver function; arg_count arguments and stack_count return addresses follow, a word each. */
+/*
+ * The program called a driver function; arg_count arguments and stack_count return
+ * addresses follow, a word each, and then struct gt_stack_registers and what was
+ * copied of the stack, stack_bytes together (0: neither).
+ */
 struct gt_rec_call {
 	uint64_t enter, leave;	/* CLOCK_MONOTONIC ns */
 	uint64_t result;	/* the whole register */
 	uint64_t range, external;	/* as in struct gt_rec_launch */
 	uint32_t function;	/* index in lib/uprobe/api_table.h */
 	uint32_t tid;
-	uint32_t arg_count;	/* at most GT_CALL_ARGS */
-	uint32_t stack_count;	/* at most GT_CALL_FRAMES */
+	uint16_t arg_count;	/* at most GT_CALL_ARGS */
+	uint16_t stack_count;	/* at most GT_CALL_FRAMES */
+	uint32_t stack_bytes;	/* a multiple of 8 */
 };
 #define GT_CALL_ARGS 12u
 #define GT_CALL_FRAMES 127u

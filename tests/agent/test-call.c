@@ -40,6 +40,12 @@ static void setup(void)
 	gt_threads_begin();
 }
 
+/* What the record that take() gave last had of the caller's registers and stack. */
+static struct {
+	struct gt_stack_registers registers;
+	uint64_t words[RING / 8];
+} copied;
+
 /* The next record of the calling thread's ring into `record`; false: there is none. */
 static bool take(struct gt_rec_call *record, uint64_t *args)
 {
@@ -47,6 +53,7 @@ static bool take(struct gt_rec_call *record, uint64_t *args)
 	struct gt_ring ring = { .size = RING };
 	uint8_t payload[RING];
 	struct gt_record header;
+	uint32_t size;
 
 	if (!block)
 		return false;	/* claimed with the first record */
@@ -57,8 +64,10 @@ static bool take(struct gt_rec_call *record, uint64_t *args)
 		return false;
 	ck_assert_uint_eq(header.type, GT_REC_CALL);
 	memcpy(record, payload, sizeof(*record));
-	ck_assert_uint_eq(header.size, sizeof(*record) + (record->arg_count + record->stack_count) * sizeof(*args));
-	memcpy(args, payload + sizeof(*record), (record->arg_count + record->stack_count) * sizeof(*args));
+	size = (uint32_t)((record->arg_count + record->stack_count) * sizeof(*args));
+	ck_assert_uint_eq(header.size, sizeof(*record) + size + record->stack_bytes);
+	memcpy(args, payload + sizeof(*record), size);
+	memcpy(&copied, payload + sizeof(*record) + size, record->stack_bytes);
 	return true;
 }
 
@@ -288,6 +297,89 @@ START_TEST(stack_of_the_caller)
 }
 END_TEST
 
+/* With known values in the registers that functions keep, and 1 and 2 at the end of the stack. */
+long call_marked(long (*function)(long), long argument);
+extern char marked_return[];
+asm(".text\n"
+    "call_marked:\n"
+    "	push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"
+    "	sub $24, %rsp\n"
+    "	movq $1, (%rsp); movq $2, 8(%rsp)\n"
+    "	mov %rdi, %rax; mov %rsi, %rdi\n"
+    "	mov $0xb, %ebp; mov $0xa, %ebx\n"
+    "	mov $0x12, %r12d; mov $0x13, %r13d; mov $0x14, %r14d; mov $0x15, %r15d\n"
+    "	call *%rax\n"
+    "marked_return:\n"
+    "	add $24, %rsp\n"
+    "	pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp\n"
+    "	ret\n");
+
+static long one(long a)
+{
+	NOTE_ALIGNMENT();
+	return a + 1;
+}
+
+static void *watched_one(struct gt_call_site *site)
+{
+	void *function = entry((void *)one);
+
+	*site = (struct gt_call_site){ .level = GT_CALLS_DOING, .arg_count = 1 };
+	ck_assert_int_eq(gt_patch(function, (void *)gt_call_thunk, site, false, &site->target), 0);
+	return function;
+}
+
+__attribute__((noinline)) static long call_one(void *function)
+{
+	return call_marked((long (*)(long))function, 41) + 1;
+}
+
+START_TEST(registers_and_stack_of_the_caller)
+{
+	struct gt_call_site site;
+	void *function = watched_one(&site);
+	uint64_t words[GT_CALL_ARGS + GT_CALL_FRAMES], here = (uintptr_t)__builtin_frame_address(0);
+	struct gt_rec_call record;
+
+	gt_session.stack_bytes = 128;
+	ck_assert_int_eq(call_one(function), 43);
+	ck_assert(aligned);
+	ck_assert(take(&record, words));
+	ck_assert_uint_eq(words[0], 41);
+	ck_assert_uint_eq(record.stack_count, 0);
+	ck_assert_uint_eq(record.stack_bytes, sizeof(copied.registers) + 128);
+	ck_assert_uint_eq(copied.registers.pc, (uintptr_t)marked_return);
+	ck_assert_uint_lt(copied.registers.sp, here);
+	ck_assert_uint_eq(copied.registers.rbx, 0xa);
+	ck_assert_uint_eq(copied.registers.rbp, 0xb);
+	ck_assert_uint_eq(copied.registers.r12, 0x12);
+	ck_assert_uint_eq(copied.registers.r13, 0x13);
+	ck_assert_uint_eq(copied.registers.r14, 0x14);
+	ck_assert_uint_eq(copied.registers.r15, 0x15);
+	ck_assert_uint_eq(copied.words[0], 1);
+	ck_assert_uint_eq(copied.words[1], 2);
+	/* Behind them the six registers that were saved, and where call_marked() returns to. */
+	ck_assert_uint_gt(copied.words[9], (uintptr_t)call_one);
+	ck_assert_uint_lt(copied.words[9], (uintptr_t)call_one + 256);
+}
+END_TEST
+
+/* Nothing is read behind it, nor on a stack that is not the thread's. */
+START_TEST(copy_ends_where_the_stack_does)
+{
+	struct gt_thread *thread = gt_thread();
+	uint64_t here = (uintptr_t)__builtin_frame_address(0);
+
+	ck_assert_uint_eq(gt_call_stack_bytes(thread, here, 128), 128);
+	ck_assert_uint_gt(thread->stack_end, here);
+	ck_assert_uint_eq(gt_call_stack_bytes(thread, thread->stack_end - 60, 128), 56);
+	ck_assert_uint_eq(gt_call_stack_bytes(thread, thread->stack_end - 7, 128), 0);
+	ck_assert_uint_eq(gt_call_stack_bytes(thread, thread->stack_end, 128), 0);
+	ck_assert_uint_eq(gt_call_stack_bytes(thread, thread->stack_begin - 8, 128), 0);
+	ck_assert_uint_eq(gt_call_stack_bytes(thread, UINT64_MAX - 7, 128), 0);
+}
+END_TEST
+
 static ucontext_t before, coroutine;
 static uint64_t no_memory;	/* between the coroutine's stack and the thread's own */
 static unsigned walked;
@@ -396,6 +488,8 @@ int main(void)
 	tcase_add_test(tcase, recorded_only_when_wanted);
 	tcase_add_test(tcase, what_finds_no_room_is_counted);
 	tcase_add_test(tcase, stack_of_the_caller);
+	tcase_add_test(tcase, registers_and_stack_of_the_caller);
+	tcase_add_test(tcase, copy_ends_where_the_stack_does);
 	tcase_add_test(tcase, stack_of_a_coroutine);
 	tcase_add_test(tcase, rings_are_given_back);
 	tcase_add_test(tcase, nobody_is_inside_in_a_child);

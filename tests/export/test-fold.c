@@ -117,6 +117,27 @@ START_TEST(lost_stacks)
 }
 END_TEST
 
+/* What is known to have more callers does not begin where the thread does. */
+START_TEST(stacks_that_go_on)
+{
+	gputrace_writer_set_symbolizer(writer, SYMBOLIZER);
+	for (int end = GPUTRACE_STACK_UNKNOWN; end <= GPUTRACE_STACK_LOST; end++) {
+		uint64_t time = 1000 * (uint64_t)(end + 1);
+		struct gputrace_event event = call(0, "cuInit", time, time + 1 + 10 * (uint64_t)end);
+
+		event.stack = flat;
+		event.stack_count = 1;
+		event.stack_end = end;
+		add(event);
+	}
+	finish();
+	has_lines(3);
+	has_line("train;main;cuInit 12");
+	has_line("train;[cut off];main;cuInit 52");
+	has_line("train;[unknown];main;cuInit 41");
+}
+END_TEST
+
 START_TEST(without_a_symbolizer)
 {
 	struct gputrace_event event = call(0, "cuInit", 1000, 1001);
@@ -247,6 +268,7 @@ int main(void)
 	tcase_add_checked_fixture(group, set_up, tear_down);
 	tcase_add_test(group, stacks_are_summed);
 	tcase_add_test(group, lost_stacks);
+	tcase_add_test(group, stacks_that_go_on);
 	tcase_add_test(group, without_a_symbolizer);
 	tcase_add_test(group, kernels_are_below_their_launches);
 	tcase_add_test(group, calls_within_calls);

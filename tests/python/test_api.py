@@ -47,6 +47,32 @@ class Calls(unittest.TestCase):
         self.assertTrue(all(call.time < event.time and event.end < call.end for event in launches))
         self.assertEqual(len(launches), 3)
 
+    def test_stacks_are_unwound(self):
+        symbolizer = gputrace.Symbolizer()
+
+        class Unwound(Run):
+            def _follow(self, target, *_):
+                target.attach_api(way="agent", stack_bytes=self.bytes)
+                reader = target.reader(symbolizer=symbolizer)
+                target.resume()
+                for event in reader:
+                    if event.name == "cuLaunchKernel":
+                        self.names = [frame.name for frame in symbolizer.stack(event)]
+                        self.end = event.stack_end
+
+        Unwound.bytes = 16384
+        run = Unwound("vecadd", "3")
+        self.assertEqual(run.end, gputrace.StackEnd.COMPLETE)
+        self.assertEqual(run.names[0], "add")
+        self.assertEqual(run.names[-1], "_start")
+        self.assertIn("main", run.names)
+        Unwound.bytes = 8
+        run = Unwound("vecadd", "3")
+        self.assertEqual((run.end, run.names), (gputrace.StackEnd.CUT, ["add"]))
+        with self.assertRaises(gputrace.Error):
+            Unwound.bytes = 12
+            Unwound("vecadd", "3")
+
     @unittest.skipIf(os.geteuid(), "uprobes need root")
     def test_stacks_have_names(self):
         symbolizer = gputrace.Symbolizer()

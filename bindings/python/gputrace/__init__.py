@@ -19,7 +19,7 @@ from .agent import range
 from .clock import Clock, ClockBound, ClockSource, Drift, HostPair, Moment, host_pair
 from .ctx import Context, LogLevel
 from .error import Error
-from .event import Event, EventType
+from .event import Event, EventType, StackEnd
 from .gpu import Gpu
 from .image import Image, gpu_context
 from .kernel import Kernel, Route
@@ -40,6 +40,6 @@ __all__ = [
     "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "Device", "Diagnostic", "Drift", "Error",
     "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image", "InstanceInfo", "Kernel",
     "KernelRun", "KernelSum", "Link", "LogLevel", "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView", "Moment",
-    "Object", "Point", "Program", "Reader", "Route", "Symbolizer", "Target", "Trace", "Writer", "bpf", "compile_bpf",
-    "escape", "expect_launches", "gpu_context", "host_pair", "range", "trace", "version",
+    "Object", "Point", "Program", "Reader", "Route", "StackEnd", "Symbolizer", "Target", "Trace", "Writer", "bpf",
+    "compile_bpf", "escape", "expect_launches", "gpu_context", "host_pair", "range", "trace", "version",
 ]

@@ -34,6 +34,16 @@ class EventType(IntEnum):
     THREAD = lib.GPUTRACE_EVENT_THREAD  #: the program named thread tid; name: how
 
 
+class StackEnd(IntEnum):
+    """What is behind the last address of a stack."""
+
+    UNKNOWN = lib.GPUTRACE_STACK_UNKNOWN  #: no stack, or found by frame pointers, which do not tell
+    COMPLETE = lib.GPUTRACE_STACK_COMPLETE  #: nothing: the last function is the thread's first
+    FULL = lib.GPUTRACE_STACK_FULL  #: more callers than stack_frames
+    CUT = lib.GPUTRACE_STACK_CUT  #: the stack goes on behind the bytes that were copied (stack_bytes)
+    LOST = lib.GPUTRACE_STACK_LOST  #: it goes on, but what called the last function could not be found
+
+
 def _three(values: Any) -> Tuple[int, int, int]:
     return (0, 0, 0) if values == ffi.NULL else (values[0], values[1], values[2])
 
@@ -49,7 +59,7 @@ class Event:
     __slots__ = ("type", "time", "end", "time_error", "gpu_start", "gpu_end", "pid", "tid", "name", "text", "command",
                  "launch_id", "range_id", "external_id", "domain", "kernel_id", "device", "gpu", "context", "stream",
                  "grid", "block", "shared_bytes",
-                 "result", "return_value", "args", "stack", "data", "count", "_reader", "_serial")
+                 "result", "return_value", "args", "stack", "stack_end", "data", "count", "_reader", "_serial")
 
     type: EventType
     time: int  #: when it began
@@ -82,6 +92,7 @@ class Event:
     args: Dict[str, int]
     #: API, CALL, if asked for: return addresses of the functions it was called from, the caller's first
     stack: Tuple[int, ...]
+    stack_end: StackEnd  #: what is behind them
     data: bytes  #: DATA
     count: int  #: LOST: how many records; EXIT: how many launches without an end
 
@@ -114,6 +125,7 @@ class Event:
         self.return_value = lib.gputrace_event_get_return_value(pointer)
         self.args = self._arguments(pointer)
         self.stack = self._addresses(pointer)
+        self.stack_end = StackEnd(lib.gputrace_event_get_stack_end(pointer))
         self.data = self._bytes(pointer)
         self.count = lib.gputrace_event_get_count(pointer)
         self._reader = reader

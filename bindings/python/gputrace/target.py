@@ -175,7 +175,7 @@ class Target(Handle):
         return self._attach(lib.gputrace_attach_nvtx)
 
     def attach_api(self, *, way: str = "any", queries: bool = False, library: Optional[Path] = None,
-                   ring_bytes: int = 0, stack_frames: int = 0) -> Link:
+                   ring_bytes: int = 0, stack_frames: int = 0, stack_bytes: int = 0) -> Link:
         """Record the driver API calls (EventType.API).
 
         way         "uprobes", which need root or capabilities; "agent", hooks in the program,
@@ -183,11 +183,13 @@ class Target(Handle):
                     NOTE says why
         queries     also functions that only ask, such as cuCtxGetCurrent
         library     path of libcuda to watch; default: the one the loader finds
-        ring_bytes  kernel ring buffer, a power of two; default 4 MiB; in the agent a quarter
-                    of it for each thread
+        ring_bytes  kernel ring buffer, a power of two; default 4 MiB, with stack_bytes 32 MiB;
+                    in the agent a quarter of it for each thread
         stack_frames
                     most frames of the caller's stack to take with each call (Event.stack),
-                    up to 127; 0: none
+                    up to 127; 0: none; with stack_bytes up to 1024, which 0 then means
+        stack_bytes find the callers, also in code without frame pointers, in a copy of at most so
+                    many bytes of the stack, a multiple of 8 up to 61440; 0: by frame pointers
         """
         flags = {"any": 0, "uprobes": lib.GPUTRACE_API_UPROBES, "agent": lib.GPUTRACE_API_AGENT}[way]
         if queries:
@@ -195,7 +197,7 @@ class Target(Handle):
         path = None if library is None else ffi.new("char[]", path_bytes(library))
         return self._attach(lib.gputrace_attach_api,
                             options("gputrace_api_opts", library=path, ring_bytes=ring_bytes, flags=flags,
-                                    stack_frames=stack_frames))
+                                    stack_frames=stack_frames, stack_bytes=stack_bytes))
 
     def attach_functions(self, library: Path, pattern: str, *, ring_bytes: int = 0,
                          stack_frames: int = 0) -> Link:

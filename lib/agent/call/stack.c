@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/agent/call/stack.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 
@@ -9,6 +10,8 @@
 /* Asked for once: for the program's first thread the C library reads a file to find out. */
 static void find_bounds(struct gt_thread *thread)
 {
+	/* Where the first thread began; above it are the program's arguments and its environment. */
+	void *const *first = dlsym(RTLD_DEFAULT, "__libc_stack_end");
 	int saved = errno;
 	pthread_attr_t attr;
 	void *lowest;
@@ -19,6 +22,8 @@ static void find_bounds(struct gt_thread *thread)
 		if (!pthread_attr_getstack(&attr, &lowest, &size)) {
 			thread->stack_begin = (uintptr_t)lowest;
 			thread->stack_end = (uintptr_t)lowest + size;
+			if (first && (uintptr_t)*first - (uintptr_t)lowest < size)
+				thread->stack_end = (uintptr_t)*first;
 		}
 		pthread_attr_destroy(&attr);
 	}
@@ -55,4 +60,15 @@ unsigned gt_call_stack(struct gt_thread *thread, uint64_t address, uint64_t fram
 		frame_pointer = frame[0];
 	}
 	return count;
+}
+
+size_t gt_call_stack_bytes(struct gt_thread *thread, uint64_t sp, size_t max)
+{
+	if (!thread->stack_end)
+		find_bounds(thread);
+	if (sp < thread->stack_begin || sp >= thread->stack_end)
+		return 0;
+	if (max > thread->stack_end - sp)
+		max = thread->stack_end - sp;
+	return max & ~(size_t)7;
 }

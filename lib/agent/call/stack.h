@@ -2,6 +2,7 @@
 #ifndef GT_AGENT_CALL_STACK_H
 #define GT_AGENT_CALL_STACK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct gt_thread;
@@ -13,5 +14,8 @@ struct gt_thread;
  */
 unsigned gt_call_stack(struct gt_thread *thread, uint64_t address, uint64_t frame_pointer, uint64_t *frames,
 		       unsigned max);
+
+/* How many bytes, at most `max`, this thread's own stack has from an address on; 0: that is not on it. */
+size_t gt_call_stack_bytes(struct gt_thread *thread, uint64_t sp, size_t max);
 
 #endif

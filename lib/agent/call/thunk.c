@@ -19,6 +19,11 @@ struct frame {
 	uint64_t stack_args[];
 };
 
+/* The caller's registers that functions keep, as the assembly puts them down. */
+struct kept {
+	uint64_t rbx, r12, r13, r14, r15;
+};
+
 _Static_assert(offsetof(struct gt_call_site, target) == 0 &&
 	       offsetof(struct gt_call_site, stack_words) == 8 &&
 	       offsetof(struct frame, caller_rbp) == 64, "what the assembly relies on");
@@ -69,6 +74,13 @@ asm(".text\n"
     "	call *(%r11)\n"
     "	lea -64(%rbp), %rdi\n"
     "	mov %rax, %rsi\n"
+    "	push $0\n"			/* so that it stays a multiple of 16 */
+    "	push %r15\n"
+    "	push %r14\n"
+    "	push %r13\n"
+    "	push %r12\n"
+    "	push %rbx\n"
+    "	mov %rsp, %rdx\n"
     "	call gt_call_leave\n"
     "	leave\n"
     "	.cfi_def_cfa %rsp, 8\n"
@@ -77,7 +89,7 @@ asm(".text\n"
     ".size gt_call_thunk, . - gt_call_thunk\n");
 
 void gt_call_enter(struct frame *frame);
-uint64_t gt_call_leave(const struct frame *frame, uint64_t result);
+uint64_t gt_call_leave(const struct frame *frame, uint64_t result, const struct kept *kept);
 
 /* What the driver calls while the agent is at work, or in a call that the agent handles, is not the program's. */
 __attribute__((used)) void gt_call_enter(struct frame *frame)
@@ -93,7 +105,8 @@ struct record {
 	uint64_t words[GT_CALL_ARGS + GT_CALL_FRAMES];
 };
 
-_Static_assert(sizeof(struct record) <= GT_THREAD_RECORD_MAX, "the longest record");
+_Static_assert(sizeof(struct record) + sizeof(struct gt_stack_registers) + GT_STACK_COPY_MAX <= GT_RECORD_MAX_PAYLOAD &&
+	       sizeof(struct gt_stack_registers) <= GT_CALL_FRAMES * sizeof(uint64_t), "the longest record");
 
 static void copy_args(const struct frame *frame, uint64_t *args)
 {
@@ -106,11 +119,33 @@ static void copy_args(const struct frame *frame, uint64_t *args)
 		args[i] = frame->stack_args[i - REGISTER_ARGS];
 }
 
-static void write_record(const struct frame *frame, uint64_t leave, uint64_t result)
+/* The registers behind the arguments, and how many bytes of the stack are to follow. */
+static size_t put_registers(struct gt_thread *thread, const struct frame *frame, const struct kept *kept,
+			    struct record *record)
+{
+	const struct gt_stack_registers registers = {
+		.pc = frame->return_address,
+		.sp = (uintptr_t)frame->stack_args,
+		.rbx = kept->rbx,
+		.rbp = frame->caller_rbp,
+		.r12 = kept->r12,
+		.r13 = kept->r13,
+		.r14 = kept->r14,
+		.r15 = kept->r15,
+	};
+	size_t bytes = gt_call_stack_bytes(thread, registers.sp, gt_session.stack_bytes);
+
+	memcpy(record->words + record->call.arg_count, &registers, sizeof(registers));
+	record->call.stack_bytes = (uint32_t)(sizeof(registers) + bytes);
+	return bytes;
+}
+
+static void write_record(const struct frame *frame, const struct kept *kept, uint64_t leave, uint64_t result)
 {
 	const struct gt_call_site *site = frame->site;
 	struct gt_thread *thread = gt_thread();
 	struct record record;
+	size_t size, copied = 0;
 
 	if (!thread)
 		return;
@@ -122,19 +157,22 @@ static void write_record(const struct frame *frame, uint64_t leave, uint64_t res
 		.external = gt_thread_external(),
 		.function = site->function,
 		.tid = thread->tid,
-		.arg_count = site->arg_count,
+		.arg_count = (uint16_t)site->arg_count,
 	};
 	copy_args(frame, record.words);
-	if (gt_session.stack_frames)
-		record.call.stack_count = gt_call_stack(thread, frame->return_address, frame->caller_rbp,
-							record.words + site->arg_count, gt_session.stack_frames);
-	gt_thread_emit(thread, GT_REC_CALL, &record,
-		       sizeof(record.call) + (site->arg_count + record.call.stack_count) * sizeof(record.words[0]),
-		       NULL, 0);
+	size = sizeof(record.call) + site->arg_count * sizeof(record.words[0]);
+	if (gt_session.stack_bytes)
+		copied = put_registers(thread, frame, kept, &record);
+	else if (gt_session.stack_frames)
+		record.call.stack_count = (uint16_t)gt_call_stack(thread, frame->return_address, frame->caller_rbp,
+								  record.words + site->arg_count,
+								  gt_session.stack_frames);
+	size += record.call.stack_count * sizeof(record.words[0]) + record.call.stack_bytes - copied;
+	gt_thread_emit(thread, GT_REC_CALL, &record, size, frame->stack_args, copied);
 }
 
 /* Only here is the session's memory touched, which may be gone or another since the call began. */
-__attribute__((used)) uint64_t gt_call_leave(const struct frame *frame, uint64_t result)
+__attribute__((used)) uint64_t gt_call_leave(const struct frame *frame, uint64_t result, const struct kept *kept)
 {
 	uint64_t leave;
 
@@ -143,7 +181,7 @@ __attribute__((used)) uint64_t gt_call_leave(const struct frame *frame, uint64_t
 	leave = gt_now();
 	if (gt_enter() && atomic_load_explicit(&gt_active, memory_order_relaxed) &&
 	    gt_session_records(GT_CONFIG_CALLS))
-		write_record(frame, leave, result);
+		write_record(frame, kept, leave, result);
 	gt_leave();
 	return result;
 }

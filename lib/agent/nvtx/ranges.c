@@ -8,7 +8,7 @@
 #include "lib/agent/nvtx/nvtx.h"
 #include "lib/agent/thread.h"
 
-_Static_assert(sizeof(struct gt_rec_range) + GT_NVTX_TEXT + GT_NVTX_DOMAIN + 2 <= GT_THREAD_RECORD_MAX,
+_Static_assert(sizeof(struct gt_rec_range) + GT_NVTX_TEXT + GT_NVTX_DOMAIN + 2 <= GT_RECORD_MAX_PAYLOAD,
 	       "a record of the longest texts");
 
 static size_t put_text(char *to, const char *text, size_t max)
