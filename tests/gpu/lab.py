@@ -56,7 +56,7 @@ class Kernel(typing.NamedTuple):
 
 
 class Outcome:
-    """A finished command: its output, the "word number" lines of it, seconds, and the most KiB of memory it had."""
+    """A finished command: its output, the "word number" lines of it, seconds, and the most KiB of memory it had itself."""
 
     def __init__(self, argv, status, out, err, seconds, resident):
         self.argv = [str(word) for word in argv]
@@ -81,6 +81,29 @@ class Outcome:
     def good(self):
         expect(self.status == 0, f"{' '.join(self.argv)} ended with {self.status}: {self.err.strip()[-400:]}")
         return self
+
+
+class Resident(threading.Thread):
+    """
+    The most KiB of memory that a process has had, as it was last seen.  What wait4() tells of a process counts
+    the children that it has waited for as well, which here are the programs that are traced.
+    """
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.status = pathlib.Path(f"/proc/{pid}/status")
+        self.peak = 0
+        self.over = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.over.wait(0.05):
+            try:
+                match = re.search(r"^VmHWM:\s+(\d+)", self.status.read_text(), re.MULTILINE)
+            except OSError:
+                return
+            if match:
+                self.peak = int(match.group(1))
 
 
 class Lab:
@@ -205,14 +228,15 @@ class Lab:
             process = subprocess.Popen(words, stdout=out, stderr=err, env=environment, stdin=subprocess.DEVNULL, cwd=cwd)
             alarm = threading.Timer(timeout, process.kill)
             alarm.start()
-            _, status, usage = os.wait4(process.pid, 0)
+            resident = Resident(process.pid)
+            process.wait()
             alarm.cancel()
-            process.returncode = os.waitstatus_to_exitcode(status)
+            resident.over.set()
             seconds = time.monotonic() - begin
             expect(seconds < timeout, f"{' '.join(words)}: no end after {timeout} s")
             out.seek(0)
             err.seek(0)
-            return Outcome(words, process.returncode, out.read(), err.read(), seconds, usage.ru_maxrss)
+            return Outcome(words, process.returncode, out.read(), err.read(), seconds, resident.peak)
 
     @staticmethod
     def command(program, args):
