@@ -146,10 +146,11 @@ void gt_launches_add(struct gt_launches *launches, const struct gt_rec_launch *r
 
 const struct gt_rec_launch *gt_launches_find(const struct gt_launches *launches, uint64_t id)
 {
-	const struct gt_rec_launch *found = &launches->recent[recent_place(id)];
+	const struct gt_rec_launch *found;
 
-	if (!id)
+	if (!id || !launches)
 		return NULL;
+	found = &launches->recent[recent_place(id)];
 	if (found->launch == id)
 		return found;
 	if (!launches->captured_room)
@@ -161,7 +162,7 @@ const struct gt_rec_launch *gt_launches_find(const struct gt_launches *launches,
 uint64_t gt_launches_within(const struct gt_launches *launches, uint32_t tid, uint64_t enter,
 			    uint64_t leave)
 {
-	const struct thread *thread = launches->threads[tid & (THREADS - 1)];
+	const struct thread *thread = launches ? launches->threads[tid & (THREADS - 1)] : NULL;
 
 	if (!thread || thread->tid != tid)
 		return 0;

@@ -95,7 +95,7 @@ static unsigned collect(struct gputrace_reader *reader)
 		bool live = process->socket >= 0;
 		unsigned n;
 
-		if (!process->configured)
+		if (!process->configured || !process->base)
 			continue;
 		if (!process->announced) {
 			gt_reader_meet(reader, process);
@@ -110,6 +110,8 @@ static unsigned collect(struct gputrace_reader *reader)
 			announce(reader, process, GPUTRACE_EVENT_EXIT);
 			process->ended_announced = true;
 		}
+		if (process->end_delivered)
+			gt_process_retire(process);
 		count += n;
 	}
 	count += gt_reader_drain_api(reader);
@@ -241,6 +243,8 @@ const struct gputrace_event *gputrace_reader_next(struct gputrace_reader *reader
 		/* One that claims a time still to come is not worth waiting for. */
 		if (!next || next->event.end >= queued->event.end || queued->event.end > reader->collected) {
 			reader->current = queued;
+			if (queued->event.type == GPUTRACE_EVENT_EXIT)
+				queued->process->end_delivered = true;
 			return &queued->event;
 		}
 		/* By what the clock has learnt meanwhile, or with its error, it comes later. */

@@ -163,6 +163,26 @@ void gt_area_release(struct gt_process *process, unsigned index)
 	__atomic_store_n(&gt_process_area(process, index)->state, GT_CONTEXT_UNUSED, __ATOMIC_RELEASE);
 }
 
+int gt_areas_keep(struct gt_process *process)
+{
+	struct gputrace_target *target = process->target;
+	uint64_t bytes = 0;
+	int r = 0;
+
+	for (unsigned i = 0; i < GT_CONTEXTS_MAX; i++)
+		bytes += bytes_to_keep(target, &process->areas[i]);
+	if (bytes > KEPT_MAX - target->kept_bytes)
+		return -ENOSPC;
+	for (unsigned i = 0; i < GT_CONTEXTS_MAX && r == 0; i++)
+		r = keep_maps(target, &process->areas[i], false);
+	if (r)
+		return r;
+	target->kept_bytes += bytes;
+	for (unsigned i = 0; i < GT_CONTEXTS_MAX; i++)
+		drop_instances(&process->areas[i]);
+	return 0;
+}
+
 void gt_target_keep_maps(struct gputrace_target *target)
 {
 	for (struct gt_process *process = target->processes; process; process = process->next) {

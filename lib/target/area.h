@@ -16,7 +16,10 @@ int gt_area_take(struct gt_process *process, unsigned index, const struct gt_tar
 /* The context has gone and nothing of it is left in the rings: keep its maps, and make the area ready for the next. */
 void gt_area_release(struct gt_process *process, unsigned index);
 
-/* Shared memory is about to go: maps keep what they hold. */
+/* The process has ended, and its shared memory is about to go: maps keep what they hold.  -ENOSPC, -ENOMEM: they do not. */
+int gt_areas_keep(struct gt_process *process);
+
+/* Likewise with all processes' memory, come what may. */
 void gt_target_keep_maps(struct gputrace_target *target);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The controller's side of the socket: processes that have loaded the agent. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "lib/ctx.h"
 #include "lib/reader/launches.h"
 #include "lib/reader/ranges.h"
+#include "lib/target/area.h"
 #include "lib/target/config.h"
 #include "lib/target/target.h"
 #include "lib/util/error.h"
@@ -240,6 +242,22 @@ void gt_process_forget(struct gt_process *process)
 		link = &(*link)->next;
 	*link = process->next;
 	gt_process_free(process);
+}
+
+/* One whose last moments lie in another process's hands counts as running until it has been waited for. */
+static bool has_ended(const struct gt_process *process)
+{
+	return kill(process->pid, 0) && errno == ESRCH;
+}
+
+void gt_process_retire(struct gt_process *process)
+{
+	if (!has_ended(process) || gt_areas_keep(process))
+		return;
+	munmap(process->base, process->target->layout.shm.total);
+	process->base = NULL;
+	gt_launches_free(process->launches);
+	process->launches = NULL;
 }
 
 void gt_process_free(struct gt_process *process)

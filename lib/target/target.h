@@ -56,8 +56,8 @@ struct gt_process {
 	char command[64];
 	int socket;		/* -1: it has ended or let go */
 	bool knocks;		/* came to the door: must tell the secret */
-	bool configured, ready, announced, ended_announced;
-	uint8_t *base;		/* shared memory, which the process may scribble on */
+	bool configured, ready, announced, ended_announced, end_delivered;
+	uint8_t *base;		/* shared memory, which the process may scribble on; NULL: not yet, or not any more */
 	int shm_fd;
 	uint64_t agent_tail, agent_lost;
 	uint64_t thread_tail[GT_THREAD_RINGS], thread_lost[GT_THREAD_RINGS];
@@ -71,7 +71,7 @@ struct gt_process {
 	struct gputrace_clock *clocks[GT_GPUS_MAX];
 	struct gputrace_kernel **kernels;	/* by id; ids are dense */
 	uint32_t kernel_room;
-	struct gt_launches *launches;	/* the reader's */
+	struct gt_launches *launches;	/* the reader's; as long as there is shared memory */
 	struct gt_ranges *ranges;	/* the reader's; NULL until there is one */
 };
 
@@ -161,6 +161,11 @@ bool gt_process_serve(struct gt_process *process);
 void gt_process_let_go(struct gt_process *process);
 /* It is gone: if it was never given shared memory, there is nothing more to know of it. */
 void gt_process_forget(struct gt_process *process);
+/*
+ * All that it wrote has been delivered.  Once it has ended, its shared memory goes, which of
+ * many processes would be much; maps keep what they hold.
+ */
+void gt_process_retire(struct gt_process *process);
 void gt_process_free(struct gt_process *process);
 int gt_process_send(struct gt_process *process, enum gt_message_type type, uint64_t value);
 /* The context with this number; NULL: it is not known. */

@@ -4,6 +4,7 @@
  * kernels, read the stream.  With GPUTRACE_TEST_DEVICE=gpu the same on a GPU.
  */
 #include <check.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,6 +172,56 @@ START_TEST(a_crowd_of_strangers)
 	for (unsigned i = 1; i < 257; i++)
 		ck_assert(!is_sent_away(strangers[i]));
 	gputrace_target_unref(target);
+}
+END_TEST
+
+static unsigned count_shared_memories(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned count = 0;
+	char line[512];
+
+	while (fgets(line, sizeof(line), maps))
+		count += strstr(line, "memfd:gputrace") != NULL;
+	fclose(maps);
+	return count;
+}
+
+/* A target may be any number of processes, one after the other. */
+START_TEST(ended_processes_leave_no_memory)
+{
+	char command[] = "for i in 1 2 3; do " TARGET_PATH " exits; done >/dev/null; read line; exit 0";
+	char *argv[] = { "/bin/sh", "-c", command, NULL };
+	struct gputrace_spawn_opts options = { .size = sizeof(options), .device = GPUTRACE_DEVICE_SIM };
+	const struct gputrace_event *event;
+	struct gputrace_reader *reader;
+	struct gputrace_link *link;
+	int input[2], saved = dup(0), r;
+	unsigned ended = 0;
+
+	ck_assert_int_eq(pipe(input), 0);
+	dup2(input[0], 0);
+	ck_assert_int_eq(gputrace_target_spawn(NULL, argv, &options, &run.target), 0);
+	dup2(saved, 0);
+	ck_assert_int_eq(gputrace_object_open_file(NULL, "examples/bpf/threads.bpf.o", &run.object), 0);
+	ck_assert_int_eq(gputrace_attach_object(run.target, run.object, &link), 0);
+	ck_assert_int_eq(gputrace_reader_new(run.target, NULL, &reader), 0);
+	ck_assert_int_eq(gputrace_target_resume(run.target), 0);
+	while ((r = gputrace_reader_wait(reader, 10)) >= 0) {
+		while ((event = gputrace_reader_next(reader)))
+			ended += gputrace_event_get_type(event) == GPUTRACE_EVENT_EXIT;
+		if (ended == 3 && !count_shared_memories())
+			ck_assert_int_eq(write(input[1], "\n", 1) < 0, 0);
+	}
+	ck_assert_int_eq(r, -ENODATA);
+	ck_assert_uint_eq(ended, 3);
+	for (int i = 0; i < 3; i++)
+		ck_assert_uint_eq(run_map_value(&run, "entered", i, 0), 96);
+	gputrace_reader_unref(reader);
+	gputrace_link_unref(link);
+	close(input[0]);
+	close(input[1]);
+	close(saved);
 }
 END_TEST
 
@@ -614,6 +665,7 @@ int main(void)
 	tcase_add_test(tcase, strangers_are_sent_away);
 	tcase_add_test(tcase, a_crowd_of_strangers);
 	tcase_add_test(tcase, attached_and_detached);
+	tcase_add_test(tcase, ended_processes_leave_no_memory);
 	tcase_add_test(tcase, threads_are_counted_exactly);
 	tcase_add_test(tcase, every_way_out_counts);
 	tcase_add_test(tcase, lengths_are_measured);
