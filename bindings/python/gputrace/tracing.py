@@ -20,13 +20,15 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from ._cffi import ffi, lib
 from ._library import guard, sure_text, text
 from .ctx import Context
 from .event import UNKNOWN, EventType
 from .kernel import Kernel
+from .object import Object
+from .program import Program
 from .reader import Reader
 from .target import Path, Target
 from .writer import Writer
@@ -104,8 +106,9 @@ def _run_of(event: Any) -> KernelRun:
 class Trace:
     """What trace() gives: start() and stop() it, or use it in a ``with`` statement; then ask it."""
 
-    def __init__(self, *, api: bool = False, agent: Optional[Path] = None, ring_bytes: int = 0,
-                 ctx: Optional[Context] = None) -> None:
+    def __init__(self, *, attach: Sequence[Union[Object, Program]] = (), api: bool = False,
+                 agent: Optional[Path] = None, ring_bytes: int = 0, ctx: Optional[Context] = None) -> None:
+        self._attach = attach
         self._api = api
         self._agent = agent
         self._ring_bytes = ring_bytes
@@ -133,6 +136,8 @@ class Trace:
             target.attach_nvtx()
             if self._api:
                 target.attach_api()
+            for what in self._attach:
+                target.attach(what)
             self._file = tempfile.TemporaryFile(prefix="gputrace-")
             self._writer = Writer(f"/proc/self/fd/{self._file.fileno()}", ctx=self._ctx)
             reader = target.reader()
@@ -200,7 +205,8 @@ class Trace:
         """As a decorator: each call is a trace of its own, the latest of which is the function's attribute ``trace``."""
         @functools.wraps(function)
         def traced(*args: Any, **kwargs: Any) -> Any:
-            with Trace(api=self._api, agent=self._agent, ring_bytes=self._ring_bytes, ctx=self._ctx) as made:
+            with Trace(attach=self._attach, api=self._api, agent=self._agent, ring_bytes=self._ring_bytes,
+                       ctx=self._ctx) as made:
                 traced.trace = made  # type: ignore[attr-defined]
                 return function(*args, **kwargs)
         return traced  # type: ignore[return-value]
@@ -261,15 +267,17 @@ class Trace:
             shutil.copyfileobj(recorded, file)
 
 
-def trace(*, api: bool = False, agent: Optional[Path] = None, ring_bytes: int = 0,
-          ctx: Optional[Context] = None) -> Trace:
+def trace(*, attach: Sequence[Union[Object, Program]] = (), api: bool = False, agent: Optional[Path] = None,
+          ring_bytes: int = 0, ctx: Optional[Context] = None) -> Trace:
     """Trace a block of this process's own work: a context manager, or a decorator of a function.
 
+    attach      objects or programs to attach meanwhile; their maps can be read at the end, and what
+                they print or send is in the file of Trace.save()
     api         record the driver's calls too
     agent       path of libgputrace-agent.so; default: the installed one
     ring_bytes  room for what was not taken in yet, a power of two; default 4 MiB
     """
-    return Trace(api=api, agent=agent, ring_bytes=ring_bytes, ctx=ctx)
+    return Trace(attach=attach, api=api, agent=agent, ring_bytes=ring_bytes, ctx=ctx)
 
 
 class expect_launches:
