@@ -20,7 +20,6 @@
 #include "run.h"
 
 #define PROGRAM TARGET_PATH
-#define WAIT_MS 120000	/* for what cannot take so long */
 
 /* The stack of the one launch. */
 struct seen {
@@ -126,7 +125,7 @@ static void follow(bool to_the_end)
 	const struct gputrace_event *event;
 	int r = 1;
 
-	while ((to_the_end || !session.began) && (r = gputrace_reader_wait(session.reader, WAIT_MS)) == 1) {
+	while ((to_the_end || !session.began) && (r = gputrace_reader_wait(session.reader, PATIENCE_MS)) == 1) {
 		while ((event = gputrace_reader_next(session.reader))) {
 			int type = gputrace_event_get_type(event);
 
@@ -378,7 +377,6 @@ int main(void)
 {
 	TCase *tcase = tcase_create("unwind");
 
-	tcase_set_timeout(tcase, 300);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, every_caller_is_there);
 	tcase_add_test(tcase, frame_pointers_alone_do_not_lead_there);
