@@ -85,6 +85,15 @@ class Tracing(unittest.TestCase):
         self.assertEqual(cuda.count(), 192)
 
     @in_child
+    def test_copies(self):
+        cuda = Cuda()
+        for copies, reason in (False, "^loaded before attach$"), (True, "^loaded before attach: no images were found"):
+            with gputrace.trace(copies=copies) as t:
+                cuda.launch("add_one")
+            # Text of PTX that was loaded from memory is nowhere any more.
+            self.assertRegex(t.summary()[0].reason, reason)
+
+    @in_child
     def test_threads(self):
         cuda = Cuda()
 

@@ -106,13 +106,10 @@ def _run_of(event: Any) -> KernelRun:
 class Trace:
     """What trace() gives: start() and stop() it, or use it in a ``with`` statement; then ask it."""
 
-    def __init__(self, *, attach: Sequence[Union[Object, Program]] = (), api: bool = False,
+    def __init__(self, *, attach: Sequence[Union[Object, Program]] = (), api: bool = False, copies: bool = False,
                  agent: Optional[Path] = None, ring_bytes: int = 0, ctx: Optional[Context] = None) -> None:
-        self._attach = attach
-        self._api = api
-        self._agent = agent
-        self._ring_bytes = ring_bytes
-        self._ctx = ctx
+        self._how: Dict[str, Any] = {"attach": attach, "api": api, "copies": copies, "agent": agent,
+                                     "ring_bytes": ring_bytes, "ctx": ctx}
         self._runs: List[KernelRun] = []
         self._launches: Dict[str, int] = {}
         self._target: Optional[Target] = None
@@ -129,17 +126,18 @@ class Trace:
         """Begin.  Error with errno EBUSY: this process is traced already."""
         if self._pid:
             raise ValueError("a trace is made once: call gputrace.trace() again")
-        target = Target.this_process(agent=self._agent, agent_ring_bytes=self._ring_bytes,
-                                     gpu_ring_bytes=self._ring_bytes, ctx=self._ctx)
+        how = self._how
+        target = Target.this_process(copies=how["copies"], agent=how["agent"], agent_ring_bytes=how["ring_bytes"],
+                                     gpu_ring_bytes=how["ring_bytes"], ctx=how["ctx"])
         try:
             target.attach_timeline()
             target.attach_nvtx()
-            if self._api:
+            if how["api"]:
                 target.attach_api()
-            for what in self._attach:
+            for what in how["attach"]:
                 target.attach(what)
             self._file = tempfile.TemporaryFile(prefix="gputrace-")
-            self._writer = Writer(f"/proc/self/fd/{self._file.fileno()}", ctx=self._ctx)
+            self._writer = Writer(f"/proc/self/fd/{self._file.fileno()}", ctx=how["ctx"])
             reader = target.reader()
             target.resume()
         except BaseException:
@@ -205,8 +203,7 @@ class Trace:
         """As a decorator: each call is a trace of its own, the latest of which is the function's attribute ``trace``."""
         @functools.wraps(function)
         def traced(*args: Any, **kwargs: Any) -> Any:
-            with Trace(attach=self._attach, api=self._api, agent=self._agent, ring_bytes=self._ring_bytes,
-                       ctx=self._ctx) as made:
+            with Trace(**self._how) as made:
                 traced.trace = made  # type: ignore[attr-defined]
                 return function(*args, **kwargs)
         return traced  # type: ignore[return-value]
@@ -267,17 +264,19 @@ class Trace:
             shutil.copyfileobj(recorded, file)
 
 
-def trace(*, attach: Sequence[Union[Object, Program]] = (), api: bool = False, agent: Optional[Path] = None,
-          ring_bytes: int = 0, ctx: Optional[Context] = None) -> Trace:
+def trace(*, attach: Sequence[Union[Object, Program]] = (), api: bool = False, copies: bool = False,
+          agent: Optional[Path] = None, ring_bytes: int = 0, ctx: Optional[Context] = None) -> Trace:
     """Trace a block of this process's own work: a context manager, or a decorator of a function.
 
     attach      objects or programs to attach meanwhile; their maps can be read at the end, and what
                 they print or send is in the file of Trace.save()
     api         record the driver's calls too
+    copies      times also of kernels that were loaded while no trace was on, by copies of them
+                (GPUTRACE_LIVE_COPIES), where their images can be found
     agent       path of libgputrace-agent.so; default: the installed one
     ring_bytes  room for what was not taken in yet, a power of two; default 4 MiB
     """
-    return Trace(attach=attach, api=api, agent=agent, ring_bytes=ring_bytes, ctx=ctx)
+    return Trace(attach=attach, api=api, copies=copies, agent=agent, ring_bytes=ring_bytes, ctx=ctx)
 
 
 class expect_launches:
