@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/agent/call/call.h"
+#include "lib/agent/context.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/module/late.h"
 #include "lib/agent/module/module.h"
@@ -122,6 +123,8 @@ static int hook(bool busy)
 	int hooks;
 
 	atomic_store(&hooked, true);
+	if (busy)
+		gt_retains_unseen();
 	hooks = gt_hooks_install(busy);
 	gt_calls_begin(busy);
 	if (hooks < 0) {

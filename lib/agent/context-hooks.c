@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's functions that end contexts. */
+#include <stdatomic.h>
+
 #include "lib/agent/agent.h"
 #include "lib/agent/context.h"
 #include "lib/agent/hook/hooks.h"
@@ -60,47 +62,99 @@ static void forget_context(CUcontext context)
 	gt_context_forget(context);
 }
 
-/* reset: it ends whoever else uses it.  Else others may go on, so then the program must not wait for its kernels. */
-static CUcontext prepare_end(CUdevice device, bool reset)
+/*
+ * How often the program has retained each primary context, for the driver does not tell.
+ * Somebody may do so where we do not see it: then a context lives on after its last
+ * release, and of that device we believe nothing any more.
+ */
+#define DEVICES_MAX 64
+static struct {
+	atomic_int count;
+	atomic_bool wrong;
+} retained[DEVICES_MAX];
+
+void gt_retains_unseen(void)
+{
+	for (unsigned i = 0; i < DEVICES_MAX; i++)
+		atomic_store(&retained[i].wrong, true);
+}
+
+static bool is_counted(CUdevice device)
+{
+	return device >= 0 && device < DEVICES_MAX;
+}
+
+static CUresult hook_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+	GT_AROUND((void)0, gt_cu.cuDevicePrimaryCtxRetain(context, device),
+		  if (is_counted(device)) atomic_fetch_add(&retained[device].count, 1));
+}
+
+static bool is_last(CUdevice device)
+{
+	return is_counted(device) && !atomic_load(&retained[device].wrong) && atomic_load(&retained[device].count) == 1;
+}
+
+/* certain: it ends now.  Else others may go on, so then the program must not wait for its kernels. */
+static CUcontext prepare_end(CUdevice device, bool certain)
 {
 	CUcontext context = primary_context(device);
 
 	if (!context)
 		return NULL;
-	if (reset)
+	if (certain)
 		gt_context_finish(context);
 	gt_context_flush(context);
 	return context;
 }
 
-static void complete_end(CUcontext context, CUdevice device, bool reset)
+static bool is_in_use(CUdevice device)
 {
 	unsigned int flags;
 	int in_use = 1;
 
-	if (context && (reset || (!gt_cu.cuDevicePrimaryCtxGetState(device, &flags, &in_use) && !in_use)))
+	return gt_cu.cuDevicePrimaryCtxGetState(device, &flags, &in_use) || in_use;
+}
+
+static void complete_release(CUcontext context, CUdevice device)
+{
+	bool in_use = is_in_use(device);
+
+	if (is_counted(device)) {
+		if ((atomic_fetch_sub(&retained[device].count, 1) > 1) != in_use)
+			atomic_store(&retained[device].wrong, true);
+		if (!in_use)
+			atomic_store(&retained[device].count, 0);
+	}
+	if (context && !in_use)
 		forget_context(context);
 }
 
-static CUresult end_primary(CUresult (*driver)(CUdevice), CUdevice device, bool reset)
+static void complete_reset(CUcontext context)
 {
-	CUcontext context = NULL;
-
-	GT_AROUND(context = prepare_end(device, reset), driver(device), complete_end(context, device, reset));
+	if (context)
+		forget_context(context);
 }
 
 static CUresult hook_cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
-	return end_primary(gt_cu.cuDevicePrimaryCtxRelease_v2, device, false);
+	CUcontext context = NULL;
+
+	GT_AROUND(context = prepare_end(device, is_last(device)), gt_cu.cuDevicePrimaryCtxRelease_v2(device),
+		  complete_release(context, device));
 }
 
+/* It ends whoever else uses it. */
 static CUresult hook_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-	return end_primary(gt_cu.cuDevicePrimaryCtxReset_v2, device, true);
+	CUcontext context = NULL;
+
+	GT_AROUND(context = prepare_end(device, true), gt_cu.cuDevicePrimaryCtxReset_v2(device), complete_reset(context));
 }
 
 const struct gt_hook gt_context_hooks[] = {
 	GT_HOOK(cuCtxDestroy_v2, false),
+	GT_HOOK(cuDevicePrimaryCtxRetain, false),
 	GT_HOOK(cuDevicePrimaryCtxRelease_v2, false),
 	GT_HOOK(cuDevicePrimaryCtxReset_v2, false),
 	{ 0 },

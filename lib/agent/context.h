@@ -73,6 +73,9 @@ void gt_context_forget(CUcontext handle);
 struct gt_context *gt_context_leave(CUcontext handle);
 void gt_context_end(struct gt_context *context);	/* NULL: nothing to do */
 
+/* The program was running when our hooks came: how often it holds its contexts is not known. */
+void gt_retains_unseen(void);
+
 /*
  * Nobody is in a hook, and gt_active is cleared: wait for the GPU to be done with
  * what it was given, copy the arenas out and give all memory back.  False: the shared memory must

@@ -15,7 +15,8 @@
  *	target threads N	four host threads with N launches each
  *	target fork		the child launches, the parent launches
  *	target contexts		two contexts, one destroyed before the other's launches
- *	target ends HOW		a context with kernels in it ends: destroy, reset; or the primary is not destroyed: refused
+ *	target ends HOW		a context with kernels in it ends: destroy, reset, release; or somebody else holds
+ *				it: shared; or the primary is not destroyed: refused
  *	target global		a __device__ variable read by the host between launches
  *	target leave HOW	two launches, then return, exit, _exit or kill
  *	target alarm LAUNCHES	as vecadd, with a signal every 20 ms from before CUDA on
@@ -411,6 +412,41 @@ static void run_contexts(void)
 	printf(" done\n");
 }
 
+static const char wait_ptx[] =
+	".version 6.3\n.target sm_75\n.address_size 64\n"
+	".visible .entry wait(.param .u64 flag)\n{\n"
+	"	.reg .pred %p;\n"
+	"	.reg .b32 %r;\n"
+	"	.reg .b64 %rd;\n"
+	"	ld.param.u64 %rd, [flag];\n"
+	"again:\n"
+	"	ld.volatile.global.u32 %r, [%rd];\n"
+	"	setp.eq.u32 %p, %r, 0;\n"
+	"	@%p bra again;\n"
+	"	ret;\n}\n";
+
+/* One of two who hold the context lets go of it, while a kernel waits for what comes after that. */
+static void release_shared(void)
+{
+	CUcontext same;
+	CUmodule other;
+	CUfunction f;
+	CUdeviceptr address;
+	uint32_t *flag;
+	void *params[] = { &address };
+
+	CHECK(cuDevicePrimaryCtxRetain(&same, 0));
+	CHECK(cuMemHostAlloc((void **)&flag, 4, CU_MEMHOSTALLOC_DEVICEMAP));
+	CHECK(cuMemHostGetDevicePointer_v2(&address, flag, 0));
+	*flag = 0;
+	CHECK(cuModuleLoadData(&other, wait_ptx));
+	CHECK(cuModuleGetFunction(&f, other, "wait"));
+	CHECK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	CHECK(cuDevicePrimaryCtxRelease_v2(0));
+	__atomic_store_n(flag, 1, __ATOMIC_SEQ_CST);
+	CHECK(cuCtxSynchronize());
+}
+
 /* The last kernel enters long after the end of its context has begun. */
 static void run_ends(const char *how)
 {
@@ -429,6 +465,10 @@ static void run_ends(const char *how)
 		CHECK(cuCtxDestroy_v2(context));
 	} else if (!strcmp(how, "reset")) {
 		CHECK(cuDevicePrimaryCtxReset_v2(0));
+	} else if (!strcmp(how, "release")) {
+		CHECK(cuDevicePrimaryCtxRelease_v2(0));
+	} else if (!strcmp(how, "shared")) {
+		release_shared();
 	} else {
 		refused = cu.cuCtxDestroy_v2(primary);
 		CHECK(cuLaunchKernel(function("bump"), 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL));

@@ -428,7 +428,8 @@ END_TEST
 START_TEST(kernels_count_until_the_end)
 {
 	struct run_options options = counting();
-	const char *how = _i ? "reset" : "destroy";
+	static const char *const ways[] = { "destroy", "reset", "release" };
+	const char *how = ways[_i];
 	int context = _i ? 0 : 1;
 
 	run_plain(&plain, real_device, "ends", how, NULL);
@@ -436,6 +437,18 @@ START_TEST(kernels_count_until_the_end)
 	assert_same_output();
 	ck_assert_uint_eq(run_map_value(&run, "entered", context, 0), 32 + 64);
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 2);
+}
+END_TEST
+
+/* Others hold the primary context: whoever lets go of it does not wait for its kernels, of which one would wait for ever. */
+START_TEST(one_of_two_holders_lets_go)
+{
+	struct run_options options = counting();
+
+	run_target(&run, &options, "ends", "shared", NULL);
+	ck_assert_str_eq(run.output, "done\n");
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 32 + 64 + 1);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 3);
 }
 END_TEST
 
@@ -676,7 +689,8 @@ int main(void)
 	tcase_add_test(tcase, many_threads_launch);
 	tcase_add_test(tcase, children_are_followed);
 	tcase_add_test(tcase, contexts_have_their_own_maps);
-	tcase_add_loop_test(tcase, kernels_count_until_the_end, 0, 2);
+	tcase_add_loop_test(tcase, kernels_count_until_the_end, 0, 3);
+	tcase_add_test(tcase, one_of_two_holders_lets_go);
 	if (!real_device)
 		tcase_add_test(tcase, an_end_that_is_refused);
 	tcase_add_test(tcase, variables_of_the_program_stay_its_own);
