@@ -18,6 +18,7 @@
 
 #include "lib/uprobe/api_trace.h"
 #include "lib/util/error.h"
+#include "lib/util/notes.h"
 
 struct library {
 	int (*cuCtxResetPersistingL2Cache)(void);
@@ -144,7 +145,8 @@ static int load(const char *path, struct library *library)
 
 int main(int argc, char **argv)
 {
-	struct gt_api_trace_opts opts = { .ring_bytes = 64 << 20, .pid = getpid() };
+	struct gt_notes notes = { .count = 0 };
+	struct gt_api_trace_opts opts = { .ring_bytes = 64 << 20, .pid = getpid(), .notes = &notes };
 	unsigned calls = argc > 2 ? strtoul(argv[2], NULL, 0) : 50000;
 	double bare[CASES], traced[CASES], other[CASES];
 	struct library library;

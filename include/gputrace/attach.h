@@ -60,7 +60,11 @@ GPUTRACE_API int gputrace_attach_timeline(struct gputrace_target *target,
 
 struct gputrace_api_opts {
 	uint64_t size;
-	const char *library;	/* path of libcuda to watch; default: the one the loader finds, or the software device's */
+	/*
+	 * Path of libcuda to watch; default: the one the loader finds, or the software device's; of
+	 * processes that are only watched, every file by that name that they load.
+	 */
+	const char *library;
 	/*
 	 * Kernel ring buffer, a power of two; default 4 MiB, with stack_bytes 32 MiB and at
 	 * least 1 MiB; a quarter of it for each thread's ring in the agent.
@@ -94,6 +98,10 @@ struct gputrace_api_opts {
  * a GPUTRACE_EVENT_NOTE says so and why.  The hooks need no privileges and cost far
  * less; they do not see the first cuInit and what comes before it, calls that never
  * return, and what the driver calls within a launch or a load.
+ * Of processes that are only watched, the driver that programs started from here load
+ * and those that they have loaded by now are watched at once.  Another file, such as a
+ * container brings, is met when the reader next looks: its calls are seen from then on,
+ * and a GPUTRACE_EVENT_NOTE says so.  At most 256 files.
  * -EBUSY: hooks are wanted and the target runs already (attach before
  * gputrace_target_resume()); -EINVAL, -E2BIG: opts; -ESRCH: the target has ended;
  * -ENOMEM; -EOPNOTSUPP: hooks are wanted and the processes are only watched, or
@@ -131,9 +139,11 @@ struct gputrace_functions_opts {
  * `library` is the path of a shared library or executable, or a name without a
  * slash: of a library that the running target has loaded, else of one that the
  * loader finds with this process's LD_LIBRARY_PATH.  Processes of the target that
- * load it later are watched too.  At most 16,384 functions; each call costs about
- * two microseconds.  Functions that begin with an instruction that the kernel cannot
- * replace by a breakpoint are left out, and a warning is logged.
+ * load it later are watched too; of processes that are only watched, a name without a
+ * slash means every file by that name, as with gputrace_attach_api().  At most 16,384
+ * functions; each call costs about two microseconds.  Functions that begin with an
+ * instruction that the kernel cannot replace by a breakpoint are left out, and a
+ * GPUTRACE_EVENT_NOTE says so.
  * -ENOENT: no such library, or nothing in it matches; -ENOEXEC: it has no symbols,
  * or nothing but such functions;
  * -E2BIG: more functions than that; else as gputrace_attach_api().

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of the driver API, seen by the operating system's kernel or by the agent, and those of any library. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,17 +19,25 @@
 #define LEAST_COPY_RING (1u << 20)
 #define API_FLAGS (GPUTRACE_API_UPROBES | GPUTRACE_API_AGENT | GPUTRACE_API_QUERIES)
 
-static int open_trace(struct gputrace_link *link, const struct gt_api_trace_opts *opts)
+static int open_trace(struct gputrace_link *link, struct gt_api_trace_opts *opts)
 {
-	int r = gt_api_trace_open(opts, &link->api);
-
-	if (r)
-		return r;
+	opts->notes = &link->notes;
 	link->by_pattern = opts->pattern != NULL;
-	if (gt_api_trace_note(link->api))
-		gt_log(link->target->ctx, GPUTRACE_LOG_WARNING, "calls of %s: %s", opts->library,
-		       gt_api_trace_note(link->api));
-	return 0;
+	return gt_api_trace_open(opts, &link->api);
+}
+
+/* The file that programs started from here load, and all others that the processes have or will have. */
+static int open_following(struct gputrace_link *link, struct gt_api_trace_opts *opts, const char *soname)
+{
+	char *path = NULL;
+	int r;
+
+	if (!gt_find_library_in(soname, getenv("LD_LIBRARY_PATH"), &path))
+		opts->library = path;
+	opts->soname = soname;
+	r = open_trace(link, opts);
+	free(path);
+	return r;
 }
 
 /* ---- the driver API ---- */
@@ -75,7 +82,7 @@ static int attach_by_uprobes(struct gputrace_link *link, const struct gputrace_a
 {
 	const struct gputrace_target *target = link->target;
 	struct gt_api_trace_opts trace = {
-		.library = opts->library ? opts->library : target->libcuda,
+		.library = opts->library,
 		.ring_bytes = opts->ring_bytes,
 		.stack_frames = opts->stack_frames,
 		.pid = target->pid,
@@ -84,6 +91,10 @@ static int attach_by_uprobes(struct gputrace_link *link, const struct gputrace_a
 
 	if (opts->stack_bytes)
 		return gt_error(-EOPNOTSUPP, "uprobes cannot copy stacks");
+	if (!trace.library && target->kind == GT_TARGET_WATCHED)
+		return open_following(link, &trace, GT_LIBCUDA);
+	if (!trace.library)
+		trace.library = target->libcuda;
 	if (!trace.library)
 		return gt_error(-ENOENT, "no libcuda.so.1 was found for the program to load: is an NVIDIA driver installed?");
 	return open_trace(link, &trace);
@@ -123,11 +134,7 @@ static int attach_somehow(struct gputrace_link *link, const struct gputrace_api_
 	if ((r != -EPERM && r != -EOPNOTSUPP && r != -ENOENT) || opts->library || link->target->resumed ||
 	    link->target->kind == GT_TARGET_WATCHED)
 		return r;
-	if (asprintf(&link->note, "driver calls are recorded by the agent's hooks instead of uprobes: %s",
-		     gputrace_last_error()) < 0) {
-		link->note = NULL;
-		return gt_error(-ENOMEM, "out of memory");
-	}
+	gt_notes_add(&link->notes, "driver calls are recorded by the agent's hooks instead of uprobes: %s", gputrace_last_error());
 	return attach_by_agent(link, opts);
 }
 
@@ -178,13 +185,26 @@ int gputrace_attach_nvtx(struct gputrace_target *target, struct gputrace_link **
 
 /* ---- any library ---- */
 
+static int open_found(struct gputrace_link *link, struct gt_api_trace_opts *opts, const char *library)
+{
+	const struct gputrace_target *target = link->target;
+	char *path;
+	int r = gt_find_library(library, target->kind == GT_TARGET_SPAWNED && !target->resumed ? 0 : target->pid, &path);
+
+	if (r)
+		return r;
+	opts->library = path;
+	r = open_trace(link, opts);
+	free(path);
+	return r;
+}
+
 int gputrace_attach_functions(struct gputrace_target *target, const char *library, const char *pattern,
 			      const struct gputrace_functions_opts *opts, struct gputrace_link **ret_link)
 {
 	struct gputrace_functions_opts known;
 	struct gt_api_trace_opts trace = { .pid = target->pid, .pattern = pattern };
 	struct gputrace_link *link;
-	char *path;
 	int r = gt_opts_read(opts, sizeof(uint64_t), &known, sizeof(known));
 
 	if (r)
@@ -193,19 +213,17 @@ int gputrace_attach_functions(struct gputrace_target *target, const char *librar
 		return gt_error(-EINVAL, "unknown flags in struct gputrace_functions_opts");
 	if (!library || !*library || !pattern || !*pattern)
 		return gt_error(-EINVAL, "name a library and a pattern of its functions");
-	r = gt_find_library(library, target->kind == GT_TARGET_SPAWNED && !target->resumed ? 0 : target->pid, &path);
-	if (r)
-		return r;
-	trace.library = path;
 	trace.ring_bytes = known.ring_bytes ? known.ring_bytes : DEFAULT_RING;
 	trace.stack_frames = known.stack_frames;
 	r = gt_link_new(target, false, &link);
-	if (!r) {
-		r = open_trace(link, &trace);
-		r = r ? gt_link_give_up(link, r) : 0;
-	}
-	free(path);
-	if (!r)
-		*ret_link = link;
-	return r;
+	if (r)
+		return r;
+	if (target->kind == GT_TARGET_WATCHED && !strchr(library, '/'))
+		r = open_following(link, &trace, library);
+	else
+		r = open_found(link, &trace, library);
+	if (r)
+		return gt_link_give_up(link, r);
+	*ret_link = link;
+	return 0;
 }

@@ -108,9 +108,9 @@ static void free_link(struct gputrace_link *link)
 	}
 	free(link->probes);
 	free(link->text);
-	free(link->note);
 	if (link->api)
 		gt_api_trace_close(link->api);
+	gt_notes_free(&link->notes);
 	gputrace_object_unref(link->object);
 	free(link);
 }

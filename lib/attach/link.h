@@ -8,6 +8,7 @@
 
 #include <gputrace/gputrace.h>
 
+#include "lib/util/notes.h"
 #include "lib/wire/probe.h"
 
 struct gt_api_trace;
@@ -31,7 +32,7 @@ struct gputrace_link {
 	bool by_pattern;		/* it watches other functions than the driver API's */
 	uint32_t recording;		/* what the agent records for it: GT_CONFIG_CALLS and the like */
 	uint32_t stack_frames, stack_bytes;	/* of such calls */
-	char *note;			/* malloc'd: what the stream says of it once; NULL: nothing, or it has */
+	struct gt_notes notes;		/* what the stream has to say of it */
 	struct gt_kernel_programs *programs;
 };
 

@@ -110,14 +110,15 @@ static void take_function_call(void *data, const struct gt_api_call *call)
 	gt_reader_push_call(reader, process_by_pid(reader->target, call->pid), call, GPUTRACE_EVENT_CALL);
 }
 
-/* What is to be known of how calls are recorded, once. */
-static void say_note(struct gputrace_reader *reader, struct gputrace_link *link)
+/* What is to be known of how calls are recorded. */
+static void say_notes(struct gputrace_reader *reader, struct gputrace_link *link)
 {
-	if (!link->note)
-		return;
-	gt_reader_push_note(reader, NULL, link->note, 0);
-	free(link->note);
-	link->note = NULL;
+	char *note;
+
+	while ((note = gt_notes_take(&link->notes))) {
+		gt_reader_push_note(reader, NULL, note, 0);
+		free(note);
+	}
 }
 
 unsigned gt_reader_drain_api(struct gputrace_reader *reader)
@@ -126,16 +127,14 @@ unsigned gt_reader_drain_api(struct gputrace_reader *reader)
 	unsigned count = 0;
 
 	for (struct gputrace_link *link = reader->target->links; link; link = link->next) {
-		int n;
+		int n = 0;
 
-		say_note(reader, link);
-
-		if (!link->api)
-			continue;
-		n = gt_api_trace_consume(link->api, link->by_pattern ? take_function_call : take_api_call, reader);
+		if (link->api)
+			n = gt_api_trace_consume(link->api, link->by_pattern ? take_function_call : take_api_call, reader);
 		if (n > 0)
 			count += (unsigned)n;
-		lost += gt_api_trace_lost(link->api);
+		lost += link->api ? gt_api_trace_lost(link->api) : 0;
+		say_notes(reader, link);
 	}
 	if (lost > reader->api_lost) {
 		gt_reader_push_lost(reader, NULL, "kernel ring of calls", lost - reader->api_lost);

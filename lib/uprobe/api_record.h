@@ -11,7 +11,8 @@
 struct gt_api_record {
 	__u64 enter, leave;	/* bpf_ktime_get_ns(), CLOCK_MONOTONIC */
 	__u32 pid, tid;
-	__u32 function;		/* index in the table */
+	__u16 function;		/* index in the table, or among those of the library that match */
+	__u16 library;		/* which of the files that are watched */
 	__u8 depth;
 	__u8 arg_count;
 	__u16 flags;		/* GT_API_CALL_* of api_flags.h */
@@ -20,8 +21,12 @@ struct gt_api_record {
 	__u64 args[GT_API_ARGS_MAX];
 };
 
-/* The cookie of an attached function. */
-#define GT_API_COOKIE(function, arg_count) ((__u64)(function) | (__u64)(arg_count) << 32)
+/* The cookie of an attached function, and what is in it. */
+#define GT_API_COOKIE(function, library, arg_count) \
+	((__u64)(function) | (__u64)(library) << 16 | (__u64)(arg_count) << 32)
+#define GT_API_COOKIE_FUNCTION(cookie) ((__u16)(cookie))
+#define GT_API_COOKIE_LIBRARY(cookie) ((__u16)((cookie) >> 16))
+#define GT_API_COOKIE_ARGS(cookie) ((__u32)((cookie) >> 32))
 
 /* Constant while the programs run. */
 struct gt_api_config {

@@ -266,6 +266,22 @@ static bool left_for(struct thread *thread, __u64 caller_sp, REGS *regs)
 	       RETURN_ADDRESS(regs) % 4096;
 }
 
+/*
+ * Two files for us, but one for the operating system's kernel, such as what two
+ * containers have from one layer of an image, bring us here twice for one call,
+ * before its return is watched.
+ */
+static bool is_twin(struct thread *thread, __u64 caller_sp, __u64 cookie, REGS *regs)
+{
+	struct frame *top;
+
+	if (!thread->depth)
+		return false;
+	top = frame_at(thread, thread->depth - 1);
+	return top->caller_sp == caller_sp && top->call.function == GT_API_COOKIE_FUNCTION(cookie) &&
+	       top->call.library != GT_API_COOKIE_LIBRARY(cookie) && RETURN_ADDRESS(regs) % 4096;
+}
+
 static struct thread *find_thread(__u32 pid, __u32 tid)
 {
 	__u32 key = (__u32)bpf_get_current_pid_tgid();
@@ -298,7 +314,7 @@ int gt_api_enter(REGS *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
 	__u64 caller_sp = SP(regs) + CALLER_SP_OFFSET;
-	__u32 arg_count = cookie >> 32;
+	__u32 arg_count = GT_API_COOKIE_ARGS(cookie);
 	struct thread *thread;
 	struct frame *frame;
 	__u32 pid, tid;
@@ -313,6 +329,8 @@ int gt_api_enter(REGS *regs)
 		return 0;
 	}
 	drop_left_calls(thread, caller_sp);
+	if (is_twin(thread, caller_sp, cookie, regs))
+		return 0;
 	if (left_for(thread, caller_sp, regs))
 		drop_left_calls(thread, caller_sp + 1);
 	depth = thread->depth;
@@ -325,7 +343,8 @@ int gt_api_enter(REGS *regs)
 	frame->caller_sp = caller_sp;
 	frame->call.pid = pid;
 	frame->call.tid = tid;
-	frame->call.function = (__u32)cookie;
+	frame->call.function = GT_API_COOKIE_FUNCTION(cookie);
+	frame->call.library = GT_API_COOKIE_LIBRARY(cookie);
 	frame->call.depth = depth;
 	frame->call.arg_count = arg_count;
 	frame->call.flags = 0;
@@ -340,7 +359,7 @@ SEC("uretprobe")
 int gt_api_leave(REGS *regs)
 {
 	__u32 key = (__u32)bpf_get_current_pid_tgid();
-	__u32 function = (__u32)bpf_get_attach_cookie(regs);
+	__u16 function = GT_API_COOKIE_FUNCTION(bpf_get_attach_cookie(regs));
 	__u64 leave = bpf_ktime_get_ns();
 	struct thread *thread;
 	struct frame *frame;

@@ -4,22 +4,26 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "lib/uprobe/api_record.h"
 #include "lib/uprobe/api_trace_bpf.h"
-#include "lib/uprobe/attach.h"
 #include "lib/uprobe/bpf_log.h"
+#include "lib/uprobe/library_watch.h"
 #include "lib/uprobe/permission.h"
+#include "lib/uprobe/probed_file.h"
 #include "lib/uprobe/process_tree.h"
-#include "lib/uprobe/sites.h"
 #include "lib/util/error.h"
+#include "lib/util/mappings.h"
+#include "lib/util/notes.h"
 
 _Static_assert(GT_API_CALL_ARGS == GT_API_ARGS_MAX, "both count the same arguments");
 
@@ -29,32 +33,19 @@ struct gt_api_trace {
 	struct bpf_object *object;
 	struct ring_buffer *ring;
 	struct bpf_link *on_fork, *on_exit;
-	struct gt_uprobe_links enter, leave;
 	struct gt_api_counters *counters;
-	struct gt_sites sites;
-	unsigned watched;	/* how many of them */
-	const char *note;
-	uint64_t ring_bytes;
+	struct gt_api_trace_opts opts;		/* pattern and soname are malloc'd, library is not kept */
+	bool multi;				/* attached by links to many places */
+	struct gt_probed_file **files;		/* by the number that is in their cookies */
+	unsigned file_count;
+	bool too_many_files, too_many_processes;	/* said */
+	struct gt_library_watch *libraries;	/* NULL: files are not looked for */
 	/* While consuming: */
 	void (*fn)(void *data, const struct gt_api_call *call);
 	void *data;
 	int taken;
 	int64_t budget;		/* bytes to take before the others get their turn */
 };
-
-static int failed(int error, struct gt_bpf_log *log)
-{
-	return gt_uprobe_error(error, "watch the driver's calls", log ? gt_bpf_log_last(log) : "");
-}
-
-/* ---- which functions, and where they are ---- */
-
-static int find_sites(struct gt_api_trace *trace, const struct gt_api_trace_opts *opts)
-{
-	if (opts->pattern)
-		return gt_sites_matching(&trace->sites, opts->library, opts->pattern);
-	return gt_sites_of_driver(&trace->sites, opts->library, opts->flags & GT_API_TRACE_QUERIES);
-}
 
 /* ---- the BPF object ---- */
 
@@ -65,6 +56,8 @@ static int check_opts(const struct gt_api_trace_opts *opts)
 	if (ring < (uint64_t)sysconf(_SC_PAGESIZE) || ring > 1ull << 30 || ring & (ring - 1))
 		return gt_error(-EINVAL, "ring size %llu: it must be a power of two, a page to 1 GiB",
 				(unsigned long long)ring);
+	if (!opts->library && !opts->soname)
+		return gt_error(-EINVAL, "no library to watch");
 	if (opts->flags & ~(GT_API_TRACE_QUERIES | GT_API_TRACE_SINGLE))
 		return gt_error(-EINVAL, "unknown flags %#x", opts->flags);
 	if (opts->pid == 0 || opts->pid < -1)
@@ -121,10 +114,11 @@ static int program_fd(const struct gt_api_trace *trace, const char *name)
 	return bpf_program__fd(program(trace, name));
 }
 
-static int configure(struct gt_api_trace *trace, const struct gt_api_trace_opts *opts, bool multi)
+static int configure(struct gt_api_trace *trace)
 {
+	const struct gt_api_trace_opts *opts = &trace->opts;
 	struct gt_api_config *config = initial_config(trace->object);
-	int type = multi ? GT_BPF_TRACE_UPROBE_MULTI : 0;
+	int type = trace->multi ? GT_BPF_TRACE_UPROBE_MULTI : 0;
 	int r;
 
 	if (!config)
@@ -141,7 +135,7 @@ static int configure(struct gt_api_trace *trace, const struct gt_api_trace_opts 
 	return r;
 }
 
-static int load(struct gt_api_trace *trace, const struct gt_api_trace_opts *opts, bool multi)
+static int load(struct gt_api_trace *trace)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, open_opts, .object_name = "gt_api_trace");
 	int r;
@@ -149,7 +143,7 @@ static int load(struct gt_api_trace *trace, const struct gt_api_trace_opts *opts
 	trace->object = bpf_object__open_mem(gt_api_trace_bpf, sizeof(gt_api_trace_bpf), &open_opts);
 	if (!trace->object)
 		return -errno;
-	r = configure(trace, opts, multi);
+	r = configure(trace);
 	if (r == 0)
 		r = bpf_object__load(trace->object);
 	if (r == 0)
@@ -176,64 +170,37 @@ static void follow_processes(struct gt_api_trace *trace)
 	trace->on_fork = bpf_program__attach(program(trace, "gt_task_fork"));
 	trace->on_exit = bpf_program__attach(program(trace, "gt_task_exit"));
 	if (!trace->on_fork || !trace->on_exit)
-		trace->note = "the kernel does not let this process watch forks and exits: calls of "
-			      "processes started from now on are not seen, nor calls that never return";
+		gt_notes_add(trace->opts.notes, "the kernel does not let this process watch forks and exits: calls of processes started from now on are not seen, nor calls that never return");
 }
 
-static int watch_processes(struct gt_api_trace *trace, pid_t pid)
+static int watch_processes(struct gt_api_trace *trace)
 {
 	int r;
 
 	follow_processes(trace);
-	if (pid == -1)
+	if (trace->opts.pid == -1)
 		return 0;
-	r = gt_process_tree_walk(pid, watch_process, trace);
+	r = gt_process_tree_walk(trace->opts.pid, watch_process, trace);
 	return r < 0 ? r : 0;
 }
 
-/* ---- attaching ---- */
-
-/*
- * Returns first: a function whose entry is seen then has its return watched,
- * while a return without an entry is ignored.  Detaching goes the other way.
- */
-static int attach(struct gt_api_trace *trace, const char *library, bool multi)
+static bool is_watched(void *data, int pid)
 {
-	int (*attach_sites)(int, const char *, bool, const struct gt_uprobe_site *, unsigned,
-			    struct gt_uprobe_links *) =
-		multi ? gt_uprobe_attach_multi : gt_uprobe_attach_each;
-	int leave = program_fd(trace, "gt_api_leave"), enter = program_fd(trace, "gt_api_enter");
-	unsigned limit = gt_uprobe_each_limit(enter) / 2;
-	int r;
+	const struct gt_api_trace *trace = data;
+	uint32_t key = (uint32_t)pid, value;
 
-	trace->watched = trace->sites.count;
-	if (!multi && trace->watched > limit) {
-		trace->watched = limit;
-		trace->note = "the limit on open files (ulimit -n) is too low for all functions: "
-			      "the less important ones are not watched";
-	}
-	if (!trace->watched)
-		return -EMFILE;
-	r = attach_sites(leave, library, true, trace->sites.list, trace->watched, &trace->leave);
-	if (r == 0)
-		r = attach_sites(enter, library, false, trace->sites.list, trace->watched,
-				 &trace->enter);
-	if (r)
-		return r;
-	/* The same ones at entry and at return. */
-	trace->watched -= trace->enter.refused;
-	if (!trace->watched)
-		return -ENOEXEC;
-	if (trace->enter.refused)
-		trace->note = "some of the functions begin with an instruction that the kernel cannot replace by a "
-			      "breakpoint: calls of them are not seen";
-	return 0;
+	return trace->opts.pid == -1 ||
+	       !bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(trace->object, "processes"), &key, &value);
 }
+
+/* ---- beginning and ending ---- */
 
 void gt_api_trace_detach(struct gt_api_trace *trace)
 {
-	gt_uprobe_detach(&trace->enter);
-	gt_uprobe_detach(&trace->leave);
+	gt_library_watch_close(trace->libraries);
+	trace->libraries = NULL;
+	for (unsigned i = 0; i < trace->file_count; i++)
+		gt_probed_file_detach(trace->files[i]);
 }
 
 static void stop(struct gt_api_trace *trace)
@@ -251,61 +218,197 @@ static void stop(struct gt_api_trace *trace)
 
 static int take_record(void *data, void *bytes, size_t size);
 
-static int start(struct gt_api_trace *trace, const struct gt_api_trace_opts *opts, bool multi)
+static int start(struct gt_api_trace *trace, bool multi)
 {
-	int r = load(trace, opts, multi);
+	int r;
 
+	trace->multi = multi;
+	r = load(trace);
 	if (r < 0)
 		return r;
 	trace->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(trace->object, "calls"),
 				       take_record, trace, NULL);
-	if (!trace->ring)
-		return -errno;
-	r = watch_processes(trace, opts->pid);
-	return r < 0 ? r : attach(trace, opts->library, multi);
+	return trace->ring ? watch_processes(trace) : -errno;
 }
 
-/* The kernel's answer to a kind of link that it does not know. */
-static bool unknown_kind(int r)
+/* Of a kind of link that the kernel does not know: begin again with one that it does. */
+static bool start_again(struct gt_api_trace *trace, int *r)
 {
-	return r == -EINVAL || r == -EOPNOTSUPP;
+	if (!trace->multi || (*r != -EINVAL && *r != -EOPNOTSUPP))
+		return false;
+	stop(trace);
+	*r = start(trace, false);
+	return true;
 }
 
-static int start_somehow(struct gt_api_trace *trace, const struct gt_api_trace_opts *opts)
+static int start_somehow(struct gt_api_trace *trace)
 {
 	struct gt_bpf_log log;
-	int r = -EOPNOTSUPP;
+	int r;
 
 	gt_bpf_log_begin(&log);
-	if (!(opts->flags & GT_API_TRACE_SINGLE))
-		r = start(trace, opts, true);
-	if (unknown_kind(r)) {
-		stop(trace);
-		r = start(trace, opts, false);
-	}
+	r = start(trace, !(trace->opts.flags & GT_API_TRACE_SINGLE));
+	start_again(trace, &r);
 	gt_bpf_log_end();
 	if (r == -ESRCH)
-		return gt_error(r, "there is no process %d", (int)opts->pid);
+		return gt_error(r, "there is no process %d", (int)trace->opts.pid);
+	return r < 0 ? gt_uprobe_error(r, "watch calls", gt_bpf_log_last(&log)) : 0;
+}
+
+/* ---- files ---- */
+
+static int attach(struct gt_api_trace *trace, struct gt_probed_file *file)
+{
+	return gt_probed_file_attach(file, program_fd(trace, "gt_api_enter"), program_fd(trace, "gt_api_leave"),
+				     trace->multi, trace->opts.notes);
+}
+
+static int attach_somehow(struct gt_api_trace *trace, struct gt_probed_file *file)
+{
+	struct gt_bpf_log log;
+	int r;
+
+	gt_bpf_log_begin(&log);
+	r = attach(trace, file);
+	/* Only the first tells what the kernel knows. */
+	if (!gt_api_trace_watched(trace) && start_again(trace, &r) && !r)
+		r = attach(trace, file);
+	gt_bpf_log_end();
 	if (r == -ENOEXEC)
 		return gt_error(r, "%s: what is to be watched begins with an instruction that the kernel cannot replace by a breakpoint",
-				opts->library);
-	return r < 0 ? failed(r, &log) : 0;
+				file->path);
+	return r ? gt_uprobe_error(r, "watch calls", gt_bpf_log_last(&log)) : 0;
+}
+
+/* One in which there is nothing to watch is kept too, so that it is not looked at again. */
+static int find_functions(struct gt_api_trace *trace, const char *path, struct gt_probed_file **ret_file)
+{
+	struct gt_probed_file **files = reallocarray(trace->files, trace->file_count + 1, sizeof(*files));
+	int r;
+
+	if (!files)
+		return gt_error(-ENOMEM, "no memory to watch %s", path);
+	trace->files = files;
+	r = gt_probed_file_new(path, trace->file_count, ret_file);
+	if (r)
+		return r;
+	files[trace->file_count++] = *ret_file;
+	return gt_probed_file_find(*ret_file, trace->opts.pattern, trace->opts.flags & GT_API_TRACE_QUERIES);
+}
+
+static bool is_known(const struct gt_api_trace *trace, dev_t device, ino_t inode)
+{
+	for (unsigned i = 0; i < trace->file_count; i++) {
+		if (trace->files[i]->device == device && trace->files[i]->inode == inode)
+			return true;
+	}
+	return false;
+}
+
+/* The process may have ended; then by its name, if that leads to the same file here. */
+static bool find_file(int pid, const struct gt_mapping *mapping, char *path, size_t size, struct stat *ret_status)
+{
+	if (gt_mapping_find_file(pid, mapping, path, size) && !stat(path, ret_status))
+		return true;
+	return snprintf(path, size, "%s", mapping->path) < (int)size && !stat(path, ret_status) &&
+	       ret_status->st_ino == mapping->inode;
+}
+
+static void add_file(struct gt_api_trace *trace, int pid, const char *name, const char *path, bool later)
+{
+	struct gt_notes *notes = trace->opts.notes;
+	struct gt_probed_file *file;
+
+	if (trace->file_count == GT_API_FILES_MAX) {
+		if (!trace->too_many_files)
+			gt_notes_add(notes, "more than %u files of %s: calls of the others, such as %s of process %d, are not seen",
+				     GT_API_FILES_MAX, trace->opts.soname, name, pid);
+		trace->too_many_files = true;
+	} else if (find_functions(trace, path, &file) || attach_somehow(trace, file)) {
+		gt_notes_add(notes, "calls of %s, which process %d has loaded, are not seen: %s", name, pid,
+			     gt_error_text());
+	} else if (later) {
+		gt_notes_add(notes, "%s, which process %d has loaded, was not watched before: calls of it are seen from now on",
+			     name, pid);
+	}
+}
+
+static void found_library(void *data, int pid, const struct gt_mapping *mapping, bool later)
+{
+	struct gt_api_trace *trace = data;
+	char path[PATH_MAX];
+	struct stat status;
+
+	if (is_known(trace, makedev(mapping->device >> 32, (uint32_t)mapping->device), mapping->inode))
+		return;
+	if (find_file(pid, mapping, path, sizeof(path), &status)) {
+		if (!is_known(trace, status.st_dev, status.st_ino))
+			add_file(trace, pid, mapping->path, path, later);
+	} else if (later) {
+		gt_notes_add(trace->opts.notes, "process %d ended before calls of its %s could be watched", pid, mapping->path);
+	}
+}
+
+static void missed_libraries(void *data)
+{
+	struct gt_api_trace *trace = data;
+
+	gt_notes_add(trace->opts.notes, "programs began faster than they could be looked at: calls of some that have ended, and that had loaded a %s which was not watched, may not have been seen",
+		     trace->opts.soname);
+}
+
+/* All files that processes have by this name, and those that they load later. */
+static int follow_libraries(struct gt_api_trace *trace)
+{
+	static const struct gt_library_watch_ops ops = { .is_wanted = is_watched, .found = found_library,
+						       .missed = missed_libraries };
+	const char *soname = trace->opts.soname;
+
+	if (gt_library_watch_open(soname, &ops, trace, &trace->libraries))
+		return gt_error(-ENOMEM, "no memory to look for %s", soname);
+	if (gt_library_watch_error(trace->libraries))
+		gt_notes_add(trace->opts.notes, "programs that load a %s other than those loaded by now are not seen: perf_event_open: %s",
+			     soname, strerror(-gt_library_watch_error(trace->libraries)));
+	if (!trace->file_count)
+		gt_notes_add(trace->opts.notes, "no program has loaded %s so far: waiting for one that does", soname);
+	return 0;
+}
+
+static struct gt_api_trace *new_trace(const struct gt_api_trace_opts *opts)
+{
+	struct gt_api_trace *trace = calloc(1, sizeof(*trace));
+
+	if (!trace)
+		return NULL;
+	trace->opts = *opts;
+	trace->opts.pattern = opts->pattern ? strdup(opts->pattern) : NULL;
+	trace->opts.soname = opts->soname ? strdup(opts->soname) : NULL;
+	if (!trace->opts.pattern != !opts->pattern || !trace->opts.soname != !opts->soname) {
+		gt_api_trace_close(trace);
+		return NULL;
+	}
+	return trace;
 }
 
 int gt_api_trace_open(const struct gt_api_trace_opts *opts, struct gt_api_trace **ret_trace)
 {
+	struct gt_probed_file *file = NULL;
 	struct gt_api_trace *trace;
 	int r = check_opts(opts);
 
 	if (r < 0)
 		return r;
-	trace = calloc(1, sizeof(*trace));
+	trace = new_trace(opts);
 	if (!trace)
-		return gt_error(-ENOMEM, "no memory to watch the driver's calls");
-	trace->ring_bytes = opts->ring_bytes;
-	r = find_sites(trace, opts);
+		return gt_error(-ENOMEM, "no memory to watch calls");
+	if (opts->library)
+		r = find_functions(trace, opts->library, &file);
 	if (r == 0)
-		r = start_somehow(trace, opts);
+		r = start_somehow(trace);
+	if (r == 0 && file)
+		r = attach_somehow(trace, file);
+	if (r == 0 && opts->soname)
+		r = follow_libraries(trace);
 	if (r < 0) {
 		gt_api_trace_close(trace);
 		return r;
@@ -323,7 +426,11 @@ void gt_api_trace_close(struct gt_api_trace *trace)
 	gt_bpf_log_begin(&log);
 	stop(trace);
 	gt_bpf_log_end();
-	gt_sites_free(&trace->sites);
+	for (unsigned i = 0; i < trace->file_count; i++)
+		gt_probed_file_free(trace->files[i]);
+	free(trace->files);
+	free((char *)(uintptr_t)trace->opts.pattern);
+	free((char *)(uintptr_t)trace->opts.soname);
 	free(trace);
 }
 
@@ -332,8 +439,7 @@ void gt_api_trace_close(struct gt_api_trace *trace)
 /* What a record takes up in the ring. */
 #define RECORD_BYTES(size) (((int64_t)(size) + BPF_RINGBUF_HDR_SZ + 7) & ~7ll)
 
-static void fill_call(const struct gt_api_trace *trace, const struct gt_api_record *record,
-		      struct gt_api_call *call)
+static void fill_call(const struct gt_sites *sites, const struct gt_api_record *record, struct gt_api_call *call)
 {
 	call->enter = record->enter;
 	call->leave = record->leave;
@@ -348,8 +454,8 @@ static void fill_call(const struct gt_api_trace *trace, const struct gt_api_reco
 	call->comm[sizeof(call->comm) - 1] = '\0';
 	call->arg_count = record->arg_count;
 	memcpy(call->args, record->args, record->arg_count * sizeof(*call->args));
-	if (trace->sites.names) {
-		call->name = trace->sites.names[call->function];
+	if (sites->names) {
+		call->name = sites->names[call->function];
 		return;
 	}
 	call->name = gt_api_name(call->function);
@@ -357,9 +463,14 @@ static void fill_call(const struct gt_api_trace *trace, const struct gt_api_reco
 		call->args[i] = gt_api_widen(call->function, i, call->args[i]);
 }
 
-static bool known_function(const struct gt_api_trace *trace, uint32_t function)
+static bool known_function(const struct gt_api_trace *trace, const struct gt_api_record *record)
 {
-	return trace->sites.names ? function < trace->sites.count : gt_api_name(function) != NULL;
+	const struct gt_sites *sites;
+
+	if (record->library >= trace->file_count)
+		return false;
+	sites = &trace->files[record->library]->sites;
+	return sites->names ? record->function < sites->count : gt_api_name(record->function) != NULL;
 }
 
 static int take_record(void *data, void *bytes, size_t size)
@@ -374,9 +485,9 @@ static int take_record(void *data, void *bytes, size_t size)
 		return -EBADMSG;
 	memcpy(&record, bytes, size < sizeof(record) ? size : sizeof(record));
 	args = head + record.arg_count * sizeof(record.args[0]);
-	if (record.arg_count > GT_API_ARGS_MAX || size < args || !known_function(trace, record.function))
+	if (record.arg_count > GT_API_ARGS_MAX || size < args || !known_function(trace, &record))
 		return -EBADMSG;
-	fill_call(trace, &record, &call);
+	fill_call(&trace->files[record.library]->sites, &record, &call);
 	/* The ring keeps records at multiples of eight bytes. */
 	call.stack = (const uint64_t *)((const char *)bytes + args);
 	call.stack_count = (uint32_t)((size - args) / sizeof(*call.stack));
@@ -386,16 +497,27 @@ static int take_record(void *data, void *bytes, size_t size)
 	return trace->budget > 0 ? 0 : -ECANCELED;
 }
 
+static void say_unfollowed(struct gt_api_trace *trace)
+{
+	if (trace->too_many_processes || !__atomic_load_n(&trace->counters->unfollowed, __ATOMIC_RELAXED))
+		return;
+	trace->too_many_processes = true;
+	gt_notes_add(trace->opts.notes, "more processes than can be followed: calls of the newest ones are not seen");
+}
+
 int gt_api_trace_consume(struct gt_api_trace *trace,
 			 void (*fn)(void *data, const struct gt_api_call *call), void *data)
 {
 	int r;
 
+	if (trace->libraries)
+		gt_library_watch_look(trace->libraries);
+	say_unfollowed(trace);
 	trace->fn = fn;
 	trace->data = data;
 	trace->taken = 0;
 	/* All that is there now, but no endless race with those who add to it. */
-	trace->budget = trace->ring_bytes;
+	trace->budget = (int64_t)trace->opts.ring_bytes;
 	r = ring_buffer__consume(trace->ring);
 	return r < 0 && r != -ECANCELED ? r : trace->taken;
 }
@@ -407,7 +529,11 @@ uint64_t gt_api_trace_lost(const struct gt_api_trace *trace)
 
 unsigned gt_api_trace_watched(const struct gt_api_trace *trace)
 {
-	return trace->watched;
+	unsigned watched = 0;
+
+	for (unsigned i = 0; i < trace->file_count; i++)
+		watched += trace->files[i]->watched;
+	return watched;
 }
 
 bool gt_api_trace_has_processes(const struct gt_api_trace *trace)
@@ -416,11 +542,4 @@ bool gt_api_trace_has_processes(const struct gt_api_trace *trace)
 	uint32_t key;
 
 	return trace->on_exit && !bpf_map_get_next_key(fd, NULL, &key);
-}
-
-const char *gt_api_trace_note(const struct gt_api_trace *trace)
-{
-	if (__atomic_load_n(&trace->counters->unfollowed, __ATOMIC_RELAXED))
-		return "more processes than can be followed: calls of the newest ones are not seen";
-	return trace->note;
 }

@@ -10,6 +10,7 @@
 #include "lib/uprobe/api_flags.h"
 
 struct gt_api_trace;
+struct gt_notes;
 
 #define GT_API_CALL_ARGS 12
 
@@ -37,8 +38,12 @@ struct gt_api_call {
 	uint32_t copy_bytes, stack_frames;
 };
 
+#define GT_API_FILES_MAX 256u	/* of one library, watched at a time */
+
 struct gt_api_trace_opts {
-	const char *library;	/* path of the libcuda that the target will load, or of what has the pattern's functions */
+	const char *library;	/* path of the libcuda that the target will load, or of what has the pattern's functions; or NULL */
+	const char *soname;	/* watch every file of that library which the processes have loaded or load later; NULL: only `library` */
+	struct gt_notes *notes;	/* gets what does not work as it should, also later; has to live as long as the trace */
 	const char *pattern;	/* watch the functions that match, not the driver API's; NULL: those */
 	uint64_t ring_bytes;	/* power of two, at least a page */
 	pid_t pid;		/* this process and those it has started and will start; -1: every process */
@@ -65,7 +70,8 @@ void gt_api_trace_close(struct gt_api_trace *trace);
  * Hand over the calls that have ended, in the order of their ends (exactly so for
  * each thread; two threads that end at the same moment may come either way
  * round); returns how many, or -errno.  All that waits is handed over, and no more
- * than the ring holds, should calls come faster than fn takes them.
+ * than the ring holds, should calls come faster than fn takes them.  Files that were
+ * loaded since the last time are attached to.
  */
 int gt_api_trace_consume(struct gt_api_trace *trace,
 			 void (*fn)(void *data, const struct gt_api_call *call), void *data);
@@ -78,9 +84,6 @@ unsigned gt_api_trace_watched(const struct gt_api_trace *trace);
 
 /* Is any process that it watches running?  false also when that is not known. */
 bool gt_api_trace_has_processes(const struct gt_api_trace *trace);
-
-/* What does not work as it should, a sentence; NULL when everything does. */
-const char *gt_api_trace_note(const struct gt_api_trace *trace);
 
 /* What functions do. */
 enum gt_api_group {

@@ -92,7 +92,8 @@ static int add_found(struct gt_sites *sites, const struct driver *driver)
 
 		if (wanted->offset && !has_offset(sites, wanted->offset))
 			r = add(sites, wanted->offset,
-				GT_API_COOKIE(wanted->function, gt_api_arg_count(wanted->function)));
+				GT_API_COOKIE(wanted->function, sites->library,
+					      gt_api_arg_count(wanted->function)));
 	}
 	return r;
 }
@@ -189,7 +190,7 @@ static int take_matches(struct gt_sites *sites, struct matches *matches)
 		if (sites->count == GT_SITES_MAX)
 			return gt_error(-E2BIG, "%s: more than %u functions match %s; give a narrower pattern",
 					matches->path, GT_SITES_MAX, matches->pattern);
-		r = add(sites, match->offset, GT_API_COOKIE(sites->count, GT_SITES_ARGS));
+		r = add(sites, match->offset, GT_API_COOKIE(sites->count, sites->library, GT_SITES_ARGS));
 		if (r == 0) {
 			sites->names[sites->count - 1] = match->name;
 			match->name = NULL;

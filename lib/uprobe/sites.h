@@ -11,6 +11,7 @@ struct gt_sites {
 	struct gt_uprobe_site *list;	/* cookies are GT_API_COOKIE() */
 	unsigned count, room;
 	char **names;			/* by the cookie's function; NULL: gt_api_name() has them */
+	uint16_t library;		/* for the cookies; to be set before */
 };
 
 #define GT_SITES_MAX 16384u

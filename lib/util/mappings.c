@@ -99,8 +99,10 @@ static int read_of(struct gt_mappings *mappings, int thread)
 
 int gt_mappings_of_process(struct gt_mappings *mappings, int pid)
 {
-	int r = read_of(mappings, pid), thread;
+	int r, thread;
 
+	gt_mappings_free(mappings);
+	r = read_of(mappings, pid);
 	/* Nothing is there, or the file does not open, once the main thread has ended. */
 	if (r != -ESRCH && (r || mappings->count))
 		return r;

@@ -12,6 +12,8 @@
 
 #include "lib/util/error.h"
 
+struct gt_notes fake_notes;
+
 static void *bind(void *library, const char *name)
 {
 	void *symbol = dlsym(library, name);
@@ -145,7 +147,8 @@ size_t calls_count(const struct calls *calls, const char *name)
 
 struct gt_api_trace_opts fake_opts(pid_t pid)
 {
-	return (struct gt_api_trace_opts){ .library = FAKECUDA, .ring_bytes = 4 << 20, .pid = pid };
+	return (struct gt_api_trace_opts){ .library = FAKECUDA, .ring_bytes = 4 << 20, .pid = pid,
+					   .notes = &fake_notes };
 }
 
 void skip_unless_permitted(void)

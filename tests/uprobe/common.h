@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "lib/uprobe/api_trace.h"
+#include "lib/util/notes.h"
 
 /* The functions of fakecuda.c, bound at run time. */
 struct fake {
@@ -56,7 +57,10 @@ void calls_clear(struct calls *calls);
 size_t calls_count(const struct calls *calls, const char *name);
 const struct gt_api_call *calls_find(const struct calls *calls, const char *name, size_t nth);
 
-/* Options for the fake library with a ring of 4 MiB. */
+/* What traces have to say. */
+extern struct gt_notes fake_notes;
+
+/* Options for the fake library with a ring of 4 MiB, and those notes. */
 struct gt_api_trace_opts fake_opts(pid_t pid);
 
 /* Exits with 77 and the reason when this machine does not permit uprobes. */

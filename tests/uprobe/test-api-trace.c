@@ -36,7 +36,7 @@ static struct gt_api_trace *open_for(pid_t pid)
 	opts.flags = trace_flags;
 	r = gt_api_trace_open(&opts, &trace);
 	ck_assert_msg(r == 0, "%d: %s", r, gt_error_text());
-	ck_assert_ptr_null(gt_api_trace_note(trace));
+	ck_assert_ptr_null(gt_notes_take(&fake_notes));
 	return trace;
 }
 

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One library, several files: of programs that run and of those that come, in other folders and mount namespaces. */
+#include <check.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "lib/util/error.h"
+#include "tests/suite.h"
+
+#define SONAME "libgtfake.so.1"	/* nobody else's */
+
+static char folder[] = "/tmp/gt-files-XXXXXX";
+static struct gt_api_trace *trace;
+static struct calls calls;
+
+static void command(const char *format, const char *a, const char *b)
+{
+	char line[1024];
+
+	snprintf(line, sizeof(line), format, a, b);
+	ck_assert_msg(system(line) == 0, "%s", line);
+}
+
+static void setup(void)
+{
+	strcpy(folder, "/tmp/gt-files-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	for (const char *name = "abc"; *name; name++)
+		command("mkdir %s/%.1s", folder, name);
+	command("for i in a b c; do cp %s %s/$i/" SONAME ".2; done", FAKECUDA, folder);
+}
+
+static void teardown(void)
+{
+	gt_api_trace_close(trace);
+	trace = NULL;
+	calls_clear(&calls);
+	gt_notes_free(&fake_notes);
+	for (int i = 0; i < 2; i++) {
+		char place[64];
+
+		snprintf(place, sizeof(place), "%s/m%d", folder, i);
+		umount2(place, MNT_DETACH);
+	}
+	command("rm -r %s%s", folder, "");
+}
+
+/* ---- a program: allocates as often as it is told to, once it has loaded the file ---- */
+
+static const char *subfolder;	/* of the file; a letter */
+static bool apart;		/* in a mount namespace of its own, where it is /mnt */
+
+static void program(int go, int ready)
+{
+	char path[64];
+	struct fake fake;
+	uint64_t address;
+	unsigned char times;
+
+	/* Not the others' ends of pipes, which would keep them from ending. */
+	for (int fd = 3; fd < 100; fd++) {
+		if (fd != go && fd != ready)
+			close(fd);
+	}
+	snprintf(path, sizeof(path), "%s/%s", folder, subfolder);
+	if (apart && (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		      mount(path, "/mnt", NULL, MS_BIND, NULL)))
+		_exit(77);
+	snprintf(path, sizeof(path), "%s/%s/" SONAME ".2", apart ? "" : folder, apart ? "mnt" : subfolder);
+	setenv("GT_TEST_FAKECUDA", path, 1);
+	fake_open(&fake);
+	tell(ready);
+	while (read(go, &times, 1) == 1) {
+		while (times--)
+			fake.cuMemAlloc_v2(&address, 1);
+		tell(ready);
+	}
+}
+
+static struct child begin(const char *where, bool in_namespace)
+{
+	struct child child;
+
+	subfolder = where;
+	apart = in_namespace;
+	child = child_start(program);
+	child_wait_ready(&child);
+	return child;
+}
+
+static void allocate(struct child *child, unsigned char times)
+{
+	ck_assert_int_eq(write(child->go, &times, 1), 1);
+	child_wait_ready(child);
+}
+
+/* ---- */
+
+static void open_all(pid_t pid, const char *pattern, unsigned flags)
+{
+	struct gt_api_trace_opts opts = { .soname = SONAME, .pattern = pattern, .ring_bytes = 1 << 20, .pid = pid,
+					  .flags = flags, .notes = &fake_notes };
+
+	ck_assert_msg(gt_api_trace_open(&opts, &trace) == 0, "%s", gt_error_text());
+}
+
+static void take(void)
+{
+	ck_assert_int_ge(gt_api_trace_consume(trace, calls_add, &calls), 0);
+}
+
+static unsigned calls_of(pid_t pid)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < calls.count; i++) {
+		ck_assert_str_eq(calls.list[i].name, "cuMemAlloc_v2");
+		ck_assert_uint_eq(calls.list[i].flags, 0);
+		count += calls.list[i].pid == (uint32_t)pid;
+	}
+	return count;
+}
+
+static void expect_note(const char *text)
+{
+	char *note = gt_notes_take(&fake_notes);
+	bool missed = false;
+
+	/* What others do on this machine may be too much, and then it says so. */
+	while (note && strstr(note, "faster than they could be looked at")) {
+		missed = true;
+		free(note);
+		note = gt_notes_take(&fake_notes);
+	}
+	if (missed && !note)
+		return;
+	ck_assert_msg(text ? note && strstr(note, text) : !note, "%s, not %s", note, text);
+	free(note);
+}
+
+static void expect_late(const struct child *child, const char *path)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s/" SONAME ".2, which process %d has loaded, was not watched before: calls of it are seen from now on",
+		 path, (int)child->pid);
+	expect_note(text);
+}
+
+/* All at once, as it is with containers that run when we come. */
+START_TEST(test_running)
+{
+	struct child children[] = { begin("a", false), begin("a", false), begin("b", true), begin("c", false) };
+
+	open_all(-1, _i & 1 ? "cuMemAlloc_v?" : NULL, _i & 2 ? GT_API_TRACE_SINGLE : 0);
+	for (unsigned char i = 0; i < 4; i++)
+		allocate(&children[i], 10 + i);
+	take();
+	for (unsigned i = 0; i < 4; i++) {
+		ck_assert_uint_eq(calls_of(children[i].pid), 10 + i);
+		child_end(&children[i]);
+	}
+	ck_assert_uint_eq(gt_api_trace_lost(trace), 0);
+	expect_note(NULL);
+}
+END_TEST
+
+/* Calls before the file is met are not seen, which is said; all others are. */
+START_TEST(test_later)
+{
+	struct child first = begin("a", false), second, third, fourth;
+	char path[64];
+
+	open_all(-1, NULL, 0);
+	second = begin("a", false);
+	allocate(&second, 2);
+	third = begin("b", false);
+	allocate(&third, 100);
+	fourth = begin("c", true);
+	take();
+	snprintf(path, sizeof(path), "%s/b", folder);
+	expect_late(&third, path);
+	expect_late(&fourth, "/mnt");
+	allocate(&first, 1);
+	allocate(&second, 20);
+	allocate(&third, 3);
+	allocate(&fourth, 4);
+	take();
+	ck_assert_uint_eq(calls_of(first.pid), 1);
+	ck_assert_uint_eq(calls_of(second.pid), 22);
+	ck_assert_uint_eq(calls_of(third.pid), 3);
+	ck_assert_uint_eq(calls_of(fourth.pid), 4);
+	expect_note(NULL);
+	child_end(&first);
+	child_end(&second);
+	child_end(&third);
+	child_end(&fourth);
+}
+END_TEST
+
+/* Nobody has it yet. */
+START_TEST(test_none)
+{
+	struct child child;
+	char path[64];
+
+	open_all(-1, NULL, 0);
+	expect_note("no program has loaded " SONAME " so far");
+	child = begin("a", false);
+	child_end(&child);
+	/* The file is where it was, although the program has ended. */
+	take();
+	snprintf(path, sizeof(path), "%s/a", folder);
+	expect_late(&child, path);
+	child = begin("a", false);
+	allocate(&child, 5);
+	take();
+	ck_assert_uint_eq(calls_of(child.pid), 5);
+	child_end(&child);
+	/* With its mount namespace its file is gone. */
+	child = begin("b", true);
+	child_end(&child);
+	take();
+	expect_note("ended before calls of its /mnt/" SONAME ".2 could be watched");
+	expect_note(NULL);
+}
+END_TEST
+
+/* Only the process that is meant counts, and what it starts. */
+START_TEST(test_tree)
+{
+	struct child inside = begin("a", false), outside = begin("b", false);
+
+	open_all(inside.pid, NULL, 0);
+	child_end(&outside);
+	outside = begin("c", false);
+	allocate(&outside, 3);
+	allocate(&inside, 4);
+	take();
+	ck_assert_uint_eq(calls.count, 4);
+	ck_assert_uint_eq(calls_of(inside.pid), 4);
+	expect_note(NULL);
+	child_end(&inside);
+	child_end(&outside);
+}
+END_TEST
+
+/* What has the name but is nothing of the kind is spoken of once. */
+START_TEST(test_other_file)
+{
+	struct child child;
+
+	open_all(-1, "nothing*", 0);
+	expect_note("no program has loaded");
+	child = begin("b", false);
+	take();
+	expect_note("are not seen: ");
+	child_end(&child);
+	child = begin("b", false);
+	take();
+	expect_note(NULL);
+	child_end(&child);
+}
+END_TEST
+
+/* What two containers have from one layer of an image is one file for the kernel: each call counts once. */
+START_TEST(test_shared_layer)
+{
+	struct child children[2];
+
+	for (int i = 0; i < 2; i++) {
+		char options[256], place[64];
+
+		snprintf(place, sizeof(place), "%s/m%d", folder, i);
+		command("mkdir %s %s.upper", place, place);
+		command("mkdir %s.work%s", place, "");
+		snprintf(options, sizeof(options), "lowerdir=%s/a,upperdir=%s.upper,workdir=%s.work", folder, place, place);
+		if (mount("overlay", place, "overlay", 0, options)) {
+			fprintf(stderr, "no overlay file system here (%s): not tested\n", strerror(errno));
+			return;
+		}
+	}
+	children[0] = begin("m0", false);
+	children[1] = begin("m1", true);
+	open_all(-1, NULL, _i ? GT_API_TRACE_SINGLE : 0);
+	allocate(&children[0], 7);
+	allocate(&children[1], 8);
+	take();
+	ck_assert_uint_eq(calls_of(children[0].pid), 7);
+	ck_assert_uint_eq(calls_of(children[1].pid), 8);
+	child_end(&children[0]);
+	child_end(&children[1]);
+}
+END_TEST
+
+START_TEST(test_notes)
+{
+	struct gt_notes notes = { .count = 0 };
+	char *note, text[32];
+
+	ck_assert_ptr_null(gt_notes_take(&notes));
+	for (unsigned i = 0; i < 100; i++)
+		gt_notes_add(&notes, "note %u", i);
+	for (unsigned i = 0; i < 64; i++) {
+		note = gt_notes_take(&notes);
+		snprintf(text, sizeof(text), "note %u", i);
+		ck_assert_str_eq(note, text);
+		free(note);
+		/* Nothing overtakes those that were dropped. */
+		gt_notes_add(&notes, "late");
+	}
+	note = gt_notes_take(&notes);
+	ck_assert_str_eq(note, "100 more such notes found no room");
+	free(note);
+	gt_notes_add(&notes, "again");
+	note = gt_notes_take(&notes);
+	ck_assert_str_eq(note, "again");
+	free(note);
+	ck_assert_ptr_null(gt_notes_take(&notes));
+	gt_notes_add(&notes, "left");
+	gt_notes_free(&notes);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *t = tcase_create("library-files");
+
+	skip_unless_permitted();
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 300);
+	tcase_add_loop_test(t, test_running, 0, 4);
+	tcase_add_test(t, test_later);
+	tcase_add_test(t, test_none);
+	tcase_add_test(t, test_tree);
+	tcase_add_test(t, test_other_file);
+	tcase_add_loop_test(t, test_shared_layer, 0, 2);
+	tcase_add_test(t, test_notes);
+	return run_case("library-files", t);
+}
