@@ -13,6 +13,7 @@
 static const char usage[] =
 	"Usage: gputrace-record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	"       gputrace-record [OPTION]... -p PID\n"
+	"       gputrace-record [OPTION]... --all\n"
 	"Run a CUDA program and print the driver calls it makes and the kernels that run\n"
 	"on the GPU, in order of their ends (times are microseconds of CLOCK_MONOTONIC).\n"
 	"\n"
@@ -27,6 +28,8 @@ static const char usage[] =
 	"  --api=WAY         record driver calls by 'uprobes' or by the 'agent'; 'any', the\n"
 	"                    default: by uprobes where they are permitted\n"
 	"  --no-api          do not record driver calls\n"
+	"  --all             record driver calls of all programs, those that run and those\n"
+	"                    started later, but no kernels, until Ctrl-C or SIGTERM\n"
 	TOOL_OPTIONS_HELP;
 
 /* The most that the library takes, by frame pointers and by unwinding a copy. */
@@ -191,6 +194,7 @@ static char **parse(struct record *record, int argc, char **argv)
 		{ "output", required_argument, NULL, 'o' },
 		{ "api", required_argument, NULL, 'a' },
 		{ "no-api", no_argument, NULL, 'N' },
+		{ "all", no_argument, NULL, 'L' },
 		{ "stacks", optional_argument, NULL, 's' },
 		{ "unwind", optional_argument, NULL, 'u' },
 		{ "functions", required_argument, NULL, 'f' },
@@ -207,6 +211,8 @@ static char **parse(struct record *record, int argc, char **argv)
 			set_api(record, optarg);
 		else if (option == 'N')
 			record->no_api = 1;
+		else if (option == 'L')
+			record->tool.all = 1;
 		else if (option == 's')
 			frames = optarg ? optarg : "";
 		else if (option == 'u')
@@ -238,8 +244,8 @@ static void attach(struct record *record, struct gputrace_link *links[4])
 	struct gputrace_api_opts opts = { .size = sizeof(opts), .flags = record->api_flags,
 					  .stack_frames = record->stack_frames, .stack_bytes = record->stack_bytes };
 
-	if (gputrace_attach_timeline(record->tool.target, &links[0]) ||
-	    gputrace_attach_nvtx(record->tool.target, &links[3]))
+	if (!record->tool.all && (gputrace_attach_timeline(record->tool.target, &links[0]) ||
+				  gputrace_attach_nvtx(record->tool.target, &links[3])))
 		tool_fail(&record->tool, "%s", gputrace_last_error());
 	if (!record->no_api && gputrace_attach_api(record->tool.target, &opts, &links[1]))
 		tool_warn(&record->tool, "without driver calls: %s", gputrace_last_error());

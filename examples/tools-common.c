@@ -122,11 +122,15 @@ static void attach(struct tool *tool, char **command)
 {
 	struct gputrace_live_opts opts = { .size = sizeof(opts), .agent = tool->agent,
 					   .flags = tool->copies ? GPUTRACE_LIVE_COPIES : 0 };
+	int error;
 
-	if (command[0])
-		tool_fail(tool, "a process that runs already and a command cannot be traced at once");
-	if (gputrace_target_attach(tool->ctx, tool->pid, &opts, &tool->target) ||
-	    gputrace_reader_new(tool->target, NULL, &tool->reader))
+	if (command[0] || (tool->pid && tool->all))
+		tool_fail(tool, "a command, a process that runs already and all processes cannot be traced at once");
+	if (tool->all)
+		error = gputrace_target_watch(tool->ctx, GPUTRACE_EVERY_PROCESS, &tool->target);
+	else
+		error = gputrace_target_attach(tool->ctx, tool->pid, &opts, &tool->target);
+	if (error || gputrace_reader_new(tool->target, NULL, &tool->reader))
 		tool_fail(tool, "%s", gputrace_last_error());
 }
 
@@ -136,12 +140,12 @@ void tool_spawn(struct tool *tool, char **command)
 					    .agent = tool->agent };
 	int error;
 
-	if (tool->pid) {
+	if (tool->copies && !tool->pid)
+		tool_fail(tool, "--copies goes with --pid");
+	if (tool->pid || tool->all) {
 		attach(tool, command);
 		return;
 	}
-	if (tool->copies)
-		tool_fail(tool, "--copies goes with --pid");
 	if (!command[0]) {
 		tool_warn(tool, "no command given");
 		tool_usage(tool);
@@ -176,7 +180,7 @@ static void stop(int number, siginfo_t *info, void *machine)
 static void catch_signals(const struct tool *tool)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
-	struct sigaction action = { .sa_sigaction = tool->pid ? stop : pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction action = { .sa_sigaction = tool->pid || tool->all ? stop : pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
 
 	command_pid = gputrace_target_get_pid(tool->target);
 	sigemptyset(&action.sa_mask);
@@ -228,7 +232,7 @@ void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *
 
 int tool_finish(struct tool *tool, int did_something)
 {
-	if (gputrace_target_count_agents(tool->target) == 0)
+	if (!tool->all && gputrace_target_count_agents(tool->target) == 0)
 		tool_warn(tool, tool->device == GPUTRACE_DEVICE_SIM ?
 			  "the command did not use CUDA" :
 			  "the command did not use CUDA, or found no driver (libcuda.so.1) or no GPU; "

@@ -18,6 +18,7 @@ struct tool {
 	/* Options. */
 	uint32_t device;	/* enum gputrace_device_kind */
 	const char *agent;
+	int all;		/* every process, by the operating system's kernel alone */
 	int pid;		/* a process that runs already, 0: a command is started */
 	int copies;		/* of kernels that it has loaded, with programs in them */
 	int quiet;

@@ -87,7 +87,9 @@ class Tool:
         self.options = options
         self.command = command
         self.status = 0
-        self.enough = False  # of a process that runs already
+        self.everything = getattr(options, "everything", False)  # every process, by the operating system's kernel alone
+        self.running = self.everything or options.pid
+        self.enough = False  # of what runs already
         level = gputrace.LogLevel.ERROR if options.quiet else gputrace.LogLevel.WARNING
         self.ctx = gputrace.Context(lambda _, text: self.warn(text), level)
         # The command writes to the same place: whole lines only.
@@ -104,16 +106,17 @@ class Tool:
 
     def spawn(self):
         """Prepare the command, which then waits, or the process to be traced.  Exits if it cannot be."""
-        if self.options.pid:
-            if self.command:
-                self.warn("a process that runs already and a command cannot be traced at once")
-                sys.exit(EXIT_TOOL)
-            self.target = gputrace.Target.of_process(self.options.pid, copies=self.options.copies,
-                                                     agent=self.options.agent, ctx=self.ctx)
-            return self.target
-        if self.options.copies:
+        if self.options.copies and not self.options.pid:
             self.warn("--copies goes with --pid")
             sys.exit(EXIT_TOOL)
+        if self.running:
+            if self.command or self.options.pid and self.everything:
+                self.warn("a command, a process that runs already and all processes cannot be traced at once")
+                sys.exit(EXIT_TOOL)
+            self.target = gputrace.Target.watch(ctx=self.ctx) if self.everything else \
+                gputrace.Target.of_process(self.options.pid, copies=self.options.copies, agent=self.options.agent,
+                                           ctx=self.ctx)
+            return self.target
         if not self.command:
             self.warn(f"no command given\nTry '{self.name} --help'.")
             sys.exit(EXIT_TOOL)
@@ -132,12 +135,12 @@ class Tool:
         """Let the command run; its events until it has ended.  Signals sent to us go to it."""
         reader = self.target.reader(symbolizer=symbolizer)
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2:
-            signal.signal(number, self.stop if self.options.pid else self.pass_on)
+            signal.signal(number, self.stop if self.running else self.pass_on)
         self.target.resume()
         if self.options.pid and not self.options.quiet:
             self.warn(f"process {self.options.pid} is traced now, until it ends or until Ctrl-C")
         yield from self.until_end(reader)
-        if not self.options.pid:
+        if not self.running:
             status = self.target.wait()
             self.status = status if status >= 0 else 128 - status
 
@@ -162,7 +165,7 @@ class Tool:
 
     def finish(self, did_something):
         """The exit status; did_something false: nothing could be traced."""
-        if not self.target.agents:
+        if not self.everything and not self.target.agents:
             self.warn("the command did not use CUDA" if self.options.device == "sim" else
                       "the command did not use CUDA, or found no driver (libcuda.so.1) or no GPU; "
                       "--device=sim runs it on the software device")

@@ -3,9 +3,12 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from pathlib import Path
 
 from common import SOURCE, TARGET, THREADS, main, unittest
 
@@ -116,6 +119,49 @@ class Twins(unittest.TestCase):
                 self.assertTrue(any(re.match(r"target;.*;cuLaunchKernel;vecadd \[GPU\] \d+$", line)
                                     for line in lines), lines)
                 file.seek(0)
+
+    @unittest.skipIf(os.geteuid(), "uprobes need root")
+    def test_every_program(self):
+        """Of a program that runs already, of one that is started meanwhile, and of one with another libcuda."""
+        driver = os.environ["GPUTRACE_SIM_DIR"]
+        for tool in ["./gputrace-record"], [sys.executable, str(TWINS / "gputrace-record")]:
+            with tempfile.TemporaryDirectory() as folder:
+                shutil.copy(f"{driver}/libcuda.so.1", folder)
+                said = Path(folder, "said")
+                before = self.start_live(driver)
+                with said.open("w") as file:
+                    recorder = subprocess.Popen([*tool, "--all"], stdout=file, stderr=subprocess.STDOUT)
+                self.prod(before, said)
+                after = subprocess.Popen([TARGET, "vecadd", "8"], env=dict(os.environ, LD_LIBRARY_PATH=driver),
+                                         stdout=subprocess.DEVNULL)
+                after.wait()
+                other = self.start_live(folder)
+                self.prod(other, said)
+                for program in before, other:
+                    program.communicate(".\n")
+                recorder.terminate()
+                self.assertEqual(recorder.wait(), 0, said.read_text())
+                text = said.read_text()
+                self.assertRegex(text, rf"{folder}/libcuda.so.1, which process {other.pid} has loaded, was not watched")
+                # Other programs of this machine may be too fast for the ring, and then it says so.
+                if " lost" not in text:
+                    self.assertEqual(len(re.findall(rf" {after.pid}/\d+ +cuLaunchKernel", text)), 8, text)
+
+    @staticmethod
+    def start_live(driver):
+        program = subprocess.Popen([TARGET, "live", "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env=dict(os.environ, LD_LIBRARY_PATH=driver))
+        program.stdout.readline()
+        return program
+
+    @staticmethod
+    def prod(program, said):
+        """Let the program make calls until they are seen."""
+        while not re.search(rf" {program.pid}/\d+ +cuLaunchKernel", said.read_text()):
+            program.stdin.write("\n")
+            program.stdin.flush()
+            program.stdout.readline()
+            time.sleep(0.05)
 
     @staticmethod
     def kinds(said):
