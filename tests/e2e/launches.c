@@ -8,6 +8,7 @@
  *	launches resolved	by functions that cuGetProcAddress() gives out, old and new
  *	launches twins TIMES	two modules with one kernel name, loaded and unloaded
  *	launches old		code for GPUs of before sm_70, with a shuffle of that time
+ *	launches full		one with all shared memory there is, then with little, of kernels alone in their modules
  *	launches ways		by cuLaunchKernelEx with each attribute, on the thread's own stream, between host functions
  */
 #include <stdint.h>
@@ -316,6 +317,70 @@ static void run_ways(void)
 	printf("counter %llu, %d of 4 in order\n", (unsigned long long)read_counter(), right_steps);
 }
 
+/*
+ * Each is alone in its module and leaves within a function: what programs need there is
+ * shared memory.  `counts` uses a variable of its module.
+ */
+#define LEAVES \
+	".version 7.0\n.target sm_80\n.address_size 64\n" \
+	".extern .shared .align 16 .b8 d[];\n" \
+	".func leave(.param .b64 pp) { .reg .b64 %rd; ld.param.u64 %rd, [pp]; red.global.add.u64 [%rd], 1; exit; }\n"
+#define LEAVE "{ .param .b64 a; st.param.b64 [a], %rd1; call leave, (a); } }\n"
+
+static const char adds_ptx[] = LEAVES
+	".visible .entry adds(.param .u64 pp) { .reg .b64 %rd<3>; ld.param.u64 %rd1, [pp];\n" LEAVE;
+static const char counts_ptx[] = LEAVES
+	".global .align 8 .u64 counter;\n"
+	".visible .entry counts(.param .u64 pp) { .reg .b64 %rd<3>; ld.param.u64 %rd1, [pp];\n"
+	"	mov.u64 %rd2, counter; red.global.add.u64 [%rd2], 1;\n" LEAVE;
+
+static void launch_full(CUfunction f, const char *name, CUdeviceptr sum)
+{
+	void *params[] = { &sum };
+	CUresult full, little;
+	uint64_t value;
+
+	CHECK(cuMemsetD8_v2(sum, 0, sizeof(value)));
+	full = cu.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 48 * 1024, NULL, params, NULL);
+	little = cu.cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 1024, NULL, params, NULL);
+	CHECK(cuCtxSynchronize());
+	CHECK(cuMemcpyDtoH_v2(&value, sum, sizeof(value)));
+	printf("%s: %d %d, %llu threads\n", name, (int)full, (int)little, (unsigned long long)value);
+}
+
+static void run_full_module(const char *text, const char *name, CUdeviceptr sum)
+{
+	CUmodule alone;
+	CUfunction f;
+
+	CHECK(cuModuleLoadData(&alone, text));
+	CHECK(cuModuleGetFunction(&f, alone, name));
+	launch_full(f, name, sum);
+	CHECK(cuModuleUnload(alone));
+}
+
+/* Launch functions take kernels of libraries as they are. */
+static void run_full_library(const char *text, const char *name, CUdeviceptr sum)
+{
+	CUlibrary alone;
+	CUkernel kernel;
+
+	CHECK(cuLibraryLoadData(&alone, text, NULL, NULL, 0, NULL, NULL, 0));
+	CHECK(cuLibraryGetKernel(&kernel, alone, name));
+	launch_full((CUfunction)kernel, name, sum);
+	CHECK(cuLibraryUnload(alone));
+}
+
+static void run_full(void)
+{
+	CUdeviceptr sum;
+
+	CHECK(cuMemAlloc_v2(&sum, sizeof(uint64_t)));
+	run_full_module(adds_ptx, "adds", sum);
+	run_full_library(adds_ptx, "adds", sum);
+	run_full_module(counts_ptx, "counts", sum);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -332,6 +397,8 @@ int main(int argc, char **argv)
 		run_twins(argc > 2 ? atoi(argv[2]) : 1);
 	else if (!strcmp(what, "old"))
 		run_old();
+	else if (!strcmp(what, "full"))
+		run_full();
 	else if (!strcmp(what, "ways"))
 		run_ways();
 	else

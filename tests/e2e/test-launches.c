@@ -70,6 +70,33 @@ START_TEST(no_room_for_a_copy)
 }
 END_TEST
 
+/*
+ * A kernel alone in its module has its programs in place.  What the driver will not launch so is
+ * launched without them, from the program's code loaded again, unless the kernel uses its module's
+ * variable: there would be two of it.
+ */
+START_TEST(changed_in_place)
+{
+	struct run_options options = { .timeline = true, .object = "examples/bpf/threads.bpf.o", .real_device = real_device };
+
+	run_plain(&plain, real_device, "full", NULL);
+	run_target(&run, &options, "full", NULL);
+	ck_assert_str_eq(plain.output, "adds: 0 0, 96 threads\nadds: 0 0, 96 threads\ncounts: 0 0, 96 threads\n");
+	ck_assert_ptr_nonnull(strstr(run.output, "adds: 0 0, 96 threads\nadds: 0 0, 96 threads\n"));
+	ck_assert_ptr_nonnull(strstr(run.notes, "some launches of adds run without programs: the driver would not launch the kernel with programs in it (CUresult 1)"));
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 3 * 32);
+	ck_assert_uint_eq(run_map_value(&run, "left", 0, 0), 3 * 32);
+	ck_assert_uint_eq(run.lost, 0);
+	/* A GPU's driver tells that their shared memory differs, and programs go into copies. */
+	if (real_device) {
+		ck_assert_str_eq(run.output, plain.output);
+		return;
+	}
+	ck_assert_ptr_nonnull(strstr(run.output, "counts: 1 0, 32 threads\n"));
+	ck_assert_ptr_nonnull(strstr(run.notes, "a launch of counts failed with programs in it (CUresult 1), and cannot be tried without: it uses counter"));
+}
+END_TEST
+
 START_TEST(resolved)
 {
 	run_both("examples/bpf/threads.bpf.o", "resolved", NULL);
@@ -148,6 +175,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, answers);
 	tcase_add_test(tcase, no_room_for_a_copy);
+	tcase_add_test(tcase, changed_in_place);
 	tcase_add_test(tcase, resolved);
 	tcase_add_test(tcase, twins);
 	tcase_add_test(tcase, old_targets);

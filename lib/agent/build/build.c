@@ -124,6 +124,7 @@ void gt_build_free(struct gt_module *module)
 	}
 	free(module->kernels);
 	free(module->replacement);
+	free(module->own);
 	free(module);
 }
 
@@ -161,7 +162,7 @@ static struct gt_module *build_from_cubin(struct gt_source *source)
 	return module;
 }
 
-struct gt_module *gt_build(struct gt_source *source)
+static struct gt_module *build_any(struct gt_source *source)
 {
 	bool by_ptx = source->ptx_member && gt_session.flags & GT_CONFIG_NO_GRAFT;
 
@@ -172,6 +173,30 @@ struct gt_module *gt_build(struct gt_source *source)
 		return gt_module_new(source, 0);
 	}
 	return gt_build_from_ptx(source, false);
+}
+
+bool gt_module_is_changed(const struct gt_module *module)
+{
+	for (unsigned i = 0; i < module->kernel_count; i++) {
+		if (module->kernels[i].probed && !module->kernels[i].copy)
+			return true;
+	}
+	for (unsigned i = 0; i < module->part_count; i++) {
+		if (gt_module_is_changed(module->parts[i]))
+			return true;
+	}
+	return false;
+}
+
+struct gt_module *gt_build(struct gt_source *source)
+{
+	struct gt_module *module = build_any(source);
+	struct gt_fatbin_part members[2] = { { 0 } };
+	size_t size;
+
+	if (module && gt_module_is_changed(module))
+		module->own = gt_fatbin_write(members, gt_source_members(source, members), &size);
+	return module;
 }
 
 void gt_build_refused(struct gt_module *module, CUresult why)

@@ -32,6 +32,9 @@ void gt_source_set_apart(struct gt_source *source);
 bool gt_source_open(const void *code, unsigned arch, struct gt_source *ret_source);
 void gt_source_close(struct gt_source *source);
 
+/* What the driver would choose from, as it came: machine code and text.  How many. */
+unsigned gt_source_members(const struct gt_source *source, struct gt_fatbin_part parts[2]);
+
 /* NULL: there is none, or it cannot be unpacked. */
 const char *gt_source_ptx(struct gt_source *source);
 const void *gt_source_cubin(struct gt_source *source);
@@ -49,6 +52,9 @@ void gt_build_free(struct gt_module *module);
 
 /* The module's own kernel of this name; NULL: it has none. */
 struct gt_kernel *gt_module_find_kernel(const struct gt_module *module, const char *name);
+
+/* Do some of the module's kernels have programs in place, rather than in copies? */
+bool gt_module_is_changed(const struct gt_module *module);
 
 /* Say again what gt_build() said of a kernel. */
 void gt_kernel_tell(const struct gt_kernel *kernel);

@@ -61,6 +61,17 @@ void gt_source_set_apart(struct gt_source *source)
 	source->hash[1] = ~source->hash[1];
 }
 
+unsigned gt_source_members(const struct gt_source *source, struct gt_fatbin_part parts[2])
+{
+	unsigned count = 0;
+
+	if (source->cubin_member)
+		parts[count++].member = source->cubin_member;
+	if (source->ptx_member)
+		parts[count++].member = source->ptx_member;
+	return count;
+}
+
 /* Once: a member that cannot be unpacked is as if it were not there. */
 static void unpack(const struct gt_member **member, void **code, size_t *size, const char **damage)
 {

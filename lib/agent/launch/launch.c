@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/agent/launch/launch.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -182,13 +183,35 @@ static void take_back(struct gt_launch *launch)
 	launch->record.flags &= ~GT_LAUNCH_PROBED;
 }
 
+/* The program's own kernel, where the launched one is a copy or was changed in place; NULL: it cannot be had. */
+static const void *own_kernel(const struct gt_launch *launch, CUresult result)
+{
+	char why[256];
+	void *own;
+
+	if (launch->function != launch->given_function)
+		return launch->given_function;
+	own = gt_function_own((void *)(uintptr_t)launch->function, why, sizeof(why));
+	if (!own && !atomic_exchange(&launch->kernel->said, true))
+		gt_note(4, "a launch of %.128s failed with programs in it (CUresult %d), and cannot be tried without: %s",
+			launch->kernel->name, (int)result, why);
+	return own;
+}
+
 bool gt_launch_again(struct gt_launch *launch, CUresult result)
 {
-	if (!result || launch->function == launch->given_function || !launch->extended)
+	int saved = errno;
+	const void *own;
+
+	if (!result || !launch->extended)
+		return false;
+	own = own_kernel(launch, result);
+	errno = saved;
+	if (!own)
 		return false;
 	take_back(launch);
 	launch->record.launch = GT_LAUNCH_OF(launch->record.launch);
-	launch->function = launch->given_function;
+	launch->function = own;
 	launch->params = launch->given_params;
 	launch->extra = launch->given_extra;
 	launch->extended = false;

@@ -58,7 +58,8 @@ void gt_launch_append(struct gt_launch *launch, void *room);
 
 /*
  * The driver has returned.  True: it would not have the kernel with probes, and
- * the program's own is to be tried.
+ * the program's own is to be tried.  Where it was changed in place, that is loaded beside it; not
+ * if it uses variables of its module, of which there would be two then.
  */
 bool gt_launch_again(struct gt_launch *launch, CUresult result);
 

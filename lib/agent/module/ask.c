@@ -67,6 +67,12 @@ static const CUfunction_attribute settings[] = {
 
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
+/* The most dynamic shared memory is, until it is set, what the kernel's own leaves of 48 KiB: programs need some. */
+static bool must_be_set(CUfunction_attribute which, int value, int own)
+{
+	return which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? value > own : value != own;
+}
+
 void gt_ask_same_for_functions(CUfunction function, CUfunction copy)
 {
 	int value, own;
@@ -75,7 +81,7 @@ void gt_ask_same_for_functions(CUfunction function, CUfunction copy)
 		return;
 	for (unsigned i = 0; i < SETTINGS; i++) {
 		if (!gt_cu.cuFuncGetAttribute(&value, settings[i], function) &&
-		    !gt_cu.cuFuncGetAttribute(&own, settings[i], copy) && value != own)
+		    !gt_cu.cuFuncGetAttribute(&own, settings[i], copy) && must_be_set(settings[i], value, own))
 			gt_cu.cuFuncSetAttribute(copy, settings[i], value);
 	}
 }
@@ -86,7 +92,7 @@ static void same_on_device(CUkernel kernel, CUkernel copy, CUdevice device)
 
 	for (unsigned i = 0; i < SETTINGS; i++) {
 		if (!gt_cu.cuKernelGetAttribute(&value, settings[i], kernel, device) &&
-		    !gt_cu.cuKernelGetAttribute(&own, settings[i], copy, device) && value != own)
+		    !gt_cu.cuKernelGetAttribute(&own, settings[i], copy, device) && must_be_set(settings[i], value, own))
 			gt_cu.cuKernelSetAttribute(settings[i], value, copy, device);
 	}
 }

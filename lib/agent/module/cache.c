@@ -34,8 +34,7 @@ void gt_cache_put(struct gt_module *module)
 	if (module->part_count) {
 		for (unsigned i = 0; i < module->part_count; i++)
 			gt_cache_put(module->parts[i]);
-		free(module->replacement);
-		free(module);
+		gt_build_free(module);
 		return;
 	}
 	if (++cache_unused > CACHE_UNUSED_MAX)

@@ -3,6 +3,7 @@
 #include "lib/agent/module/module.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "lib/agent/module/ask.h"
 #include "lib/agent/module/cache.h"
 #include "lib/agent/module/late.h"
+#include "lib/agent/module/own.h"
 #include "lib/agent/module/unseen.h"
 #include "lib/agent/module/variants.h"
 #include "lib/agent/table.h"
@@ -22,6 +24,7 @@ struct loaded {
 	struct gt_module *module;
 	bool library;		/* a CUlibrary */
 	CUcontext context;	/* of a module: it ends with it */
+	CUlibrary own;		/* the program's code once more, when that was needed; NULL: not yet */
 	CUlibrary copies;	/* of code loaded unseen: ours, with the copies of its kernels; NULL: they are beside them */
 	void **functions;	/* handles got through it */
 	unsigned function_count, function_room;
@@ -183,6 +186,8 @@ static void forget(struct loaded *loaded)
 	gt_cache_put(loaded->module);
 	if (loaded->copies)
 		gt_cu.cuLibraryUnload(loaded->copies);
+	if (loaded->own)
+		gt_cu.cuLibraryUnload(loaded->own);
 	free(loaded);
 }
 
@@ -278,12 +283,12 @@ static struct gt_kernel *find_kernel(const struct gt_module *module, const char 
 }
 
 /* In a library of ours, set like the function that it stands in for. */
-static void *get_apart(const struct loaded *loaded, void *function, const char *name, enum gt_handle kind)
+static void *get_apart(CUlibrary library, void *function, const char *name, enum gt_handle kind)
 {
 	CUkernel copy;
 	CUfunction copied;
 
-	if (gt_cu.cuLibraryGetKernel(&copy, loaded->copies, name))
+	if (gt_cu.cuLibraryGetKernel(&copy, library, name))
 		return NULL;
 	if (kind == GT_HANDLE_LIBRARY) {
 		gt_ask_same_for_kernels(function, copy);
@@ -307,7 +312,7 @@ void gt_function_named(void *function, void *handle, const char *name, enum gt_h
 	if (kernel) {
 		add_function(function, loaded, kernel);
 		if (kernel->copy)
-			copy = loaded->copies ? get_apart(loaded, function, kernel->copy, kind) :
+			copy = loaded->copies ? get_apart(loaded->copies, function, kernel->copy, kind) :
 						get_function(handle, kernel->copy, kind);
 		if (copy)
 			add_copy(function, copy, loaded, kernel);
@@ -512,6 +517,37 @@ void *gt_function_original(const void *copy)
 	return gt_table_get(&function_by_copy, copy);
 }
 
+/* Under the lock. */
+static CUlibrary own_code(struct loaded *loaded, struct gt_kernel *kernel, char *why, size_t why_size)
+{
+	if (kernel->own == GT_OWN_UNKNOWN)
+		kernel->own = gt_own_fits(loaded->module, kernel->name, why, why_size) ? GT_OWN_FITS : GT_OWN_DOES_NOT;
+	if (kernel->own == GT_OWN_DOES_NOT)
+		return NULL;
+	if (!loaded->own)
+		loaded->own = gt_own_load(loaded->module, why, why_size);
+	return loaded->own;
+}
+
+void *gt_function_own(void *function, char *why, size_t why_size)
+{
+	struct gt_kernel *kernel = gt_function_find(function);
+	enum gt_handle kind = GT_HANDLE_MODULE;
+	struct loaded *loaded;
+	CUlibrary library;
+	void *own = NULL;
+
+	snprintf(why, why_size, "the driver does not tell what it belongs to");
+	if (gt_cu.cuKernelGetLibrary && !gt_cu.cuKernelGetLibrary(&library, function))
+		kind = GT_HANDLE_LIBRARY;
+	pthread_mutex_lock(&lock);
+	loaded = gt_table_get(&loaded_by_function, function);
+	if (loaded && loaded != &unseen && kernel && own_code(loaded, kernel, why, why_size))
+		own = get_apart(loaded->own, function, kernel->name, kind);
+	pthread_mutex_unlock(&lock);
+	return own;
+}
+
 unsigned gt_module_copies(void *handle)
 {
 	const struct loaded *loaded;
@@ -560,16 +596,6 @@ void gt_modules_announce(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Do its kernels take the hidden parameter when the program launches them by itself? */
-static bool is_changed(const struct gt_module *module)
-{
-	for (unsigned i = 0; i < module->kernel_count; i++) {
-		if (module->kernels[i].probed && !module->kernels[i].copy)
-			return true;
-	}
-	return false;
-}
-
 enum gt_leaving gt_modules_leave(void)
 {
 	enum gt_leaving leaving = GT_LEAVE_NOTHING;
@@ -577,7 +603,7 @@ enum gt_leaving gt_modules_leave(void)
 
 	pthread_mutex_lock(&lock);
 	for (loaded = all_loaded; loaded; loaded = loaded->next) {
-		if (is_changed(loaded->module))
+		if (gt_module_is_changed(loaded->module))
 			leaving = GT_LEAVE_CHANGED;
 	}
 	for (loaded = all_loaded; loaded && leaving != GT_LEAVE_CHANGED; loaded = next) {

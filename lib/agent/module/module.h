@@ -28,6 +28,7 @@ struct gt_kernel {
 	/* The kernel with probes, if it stands beside the program's own in the image; NULL: it is the program's own. */
 	char *copy;
 	unsigned max_threads;	/* of a block that the copy can have, 0: not known */
+	enum { GT_OWN_UNKNOWN, GT_OWN_FITS, GT_OWN_DOES_NOT } own;	/* can it be run from its code loaded again? */
 	atomic_bool said;	/* that some launches run without probes */
 	uint32_t param_count;	/* of the program's own parameters */
 	uint32_t hidden_offset;	/* of the hidden parameter in the block */
@@ -44,6 +45,7 @@ struct gt_module {
 	unsigned users;		/* handles of the driver that were loaded from it */
 	void *replacement;	/* what the driver gets instead; NULL: the program's own image */
 	size_t replacement_size;
+	void *own;		/* the program's code, where kernels of it are changed in place: see own.h */
 	bool untold;		/* not in use when this controller came, which knows nothing of its kernels */
 	bool has_variants;	/* its kernels have; then it is never freed */
 	struct gt_kernel *kernels;	/* by name */
@@ -97,6 +99,11 @@ struct gt_kernel *gt_function_find(const void *function);
 /* The handle of the copy with probes for one of the program's, and back; NULL: there is none.  Without a lock. */
 void *gt_function_copy(const void *function);
 void *gt_function_original(const void *copy);
+/*
+ * The program's own kernel for one that has programs in place, from a second module that ends with the first.
+ * NULL: *why says why it cannot stand in.
+ */
+void *gt_function_own(void *function, char *why, size_t why_size);
 /* How many copies the module with this handle has; is one of them called so? */
 unsigned gt_module_copies(void *handle);
 bool gt_module_has_copy(void *handle, const char *name);

@@ -10,19 +10,23 @@
 /* A part without programs in it stays as it came: machine code if the driver would take that, and PTX. */
 static unsigned list_part(const struct gt_module *part, const struct gt_source *source, struct gt_fatbin_part *list)
 {
-	unsigned count = 0;
+	if (!part->replacement)
+		return gt_source_members(source, list);
+	list[0] = (struct gt_fatbin_part){
+		.arch = part->arch, .code = part->replacement, .size = part->replacement_size,
+	};
+	return 1;
+}
 
-	if (part->replacement) {
-		list[0] = (struct gt_fatbin_part){
-			.arch = part->arch, .code = part->replacement, .size = part->replacement_size,
-		};
-		return 1;
-	}
-	if (source->cubin_member)
-		list[count++].member = source->cubin_member;
-	if (source->ptx_member)
-		list[count++].member = source->ptx_member;
-	return count;
+static void keep_own(struct gt_module *library, const struct gt_source *sources)
+{
+	struct gt_fatbin_part list[2 * GT_ARCHS_MAX] = { { 0 } };
+	unsigned count = 0;
+	size_t size;
+
+	for (unsigned i = 0; i < library->part_count; i++)
+		count += gt_source_members(&sources[i], &list[count]);
+	library->own = gt_fatbin_write(list, count, &size);
 }
 
 static void join_images(struct gt_module *library, const struct gt_source *sources)
@@ -36,6 +40,8 @@ static void join_images(struct gt_module *library, const struct gt_source *sourc
 	}
 	if (replaced)
 		library->replacement = gt_fatbin_write(list, count, &library->replacement_size);
+	if (library->replacement && gt_module_is_changed(library))
+		keep_own(library, sources);
 	if (!replaced || library->replacement)
 		return;
 	gt_note(4, "out of memory for a library's code for several GPUs: it runs without programs");

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/agent/module/own.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/agent/agent.h"
+#include "lib/agent/build/build.h"
+#include "lib/agent/graft/graft.h"
+#include "lib/agent/instrument/instrument.h"
+
+static bool code_fits(const struct gt_source *source, const char *name, char *why, size_t why_size)
+{
+	struct gt_apart apart = { .name = name, .why = "its machine code is damaged" };
+
+	gt_cubin_apart(source->cubin, source->cubin_size, &apart, 1);
+	snprintf(why, why_size, "%s", apart.why);
+	return apart.possible;
+}
+
+static bool find_in(const struct gt_ptx *ptx, const char *name, unsigned *ret_index)
+{
+	unsigned count = gt_ptx_kernel_count(ptx);
+
+	for (*ret_index = 0; *ret_index < count; ++*ret_index) {
+		if (!strcmp(gt_ptx_kernel(ptx, *ret_index)->name, name))
+			return true;
+	}
+	return false;
+}
+
+static bool text_fits(const struct gt_source *source, const char *name, char *why, size_t why_size)
+{
+	struct gt_ptx_error error = { .text = "out of memory" };
+	struct gt_ptx_apart *aparts;
+	bool possible = false;
+	struct gt_ptx *ptx;
+	unsigned i;
+
+	snprintf(why, why_size, "out of memory");
+	if (gt_ptx_parse(source->ptx, source->ptx_size, &ptx, &error))
+		return false;
+	aparts = calloc(gt_ptx_kernel_count(ptx) + 1, sizeof(*aparts));
+	if (aparts && !gt_ptx_apart(ptx, aparts) && find_in(ptx, name, &i)) {
+		possible = aparts[i].possible;
+		snprintf(why, why_size, "%s", aparts[i].why);
+	}
+	free(aparts);
+	gt_ptx_free(ptx);
+	return possible;
+}
+
+bool gt_own_fits(const struct gt_module *module, const char *name, char *why, size_t why_size)
+{
+	struct gt_source source;
+	bool fits = false;
+
+	snprintf(why, why_size, "there was no memory to keep the program's own code");
+	if (!module->own || !gt_source_open(module->own, gt_device_arch(), &source))
+		return false;
+	/* As the driver: text when there is no machine code. */
+	if (gt_source_cubin(&source))
+		fits = code_fits(&source, name, why, why_size);
+	else if (gt_source_ptx(&source))
+		fits = text_fits(&source, name, why, why_size);
+	gt_source_close(&source);
+	return fits;
+}
+
+CUlibrary gt_own_load(const struct gt_module *module, char *why, size_t why_size)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUlibrary library = NULL;
+	CUresult result;
+
+	snprintf(why, why_size, "this driver has no libraries of kernels");
+	if (!gt_cu.cuLibraryLoadData || !gt_cu.cuLibraryUnload || !gt_cu.cuLibraryGetKernel || !gt_cu.cuKernelGetFunction)
+		return NULL;
+	/* Loading is forbidden in the middle of a capture, unless relaxed. */
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+	result = gt_cu.cuLibraryLoadData(&library, module->own, NULL, NULL, 0, NULL, NULL, 0);
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+	if (!result)
+		return library;
+	snprintf(why, why_size, "the driver would not load the program's own code a second time (CUresult %d)", (int)result);
+	return NULL;
+}
