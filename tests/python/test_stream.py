@@ -155,6 +155,9 @@ class Stream(unittest.TestCase):
                 self.assertEqual(target.wait(20), status)
                 self.assertEqual(target.returncode, status)
 
+    def test_kinds_of_a_newer_library(self):
+        self.assertIs(EventType(10000), EventType.NONE)
+
     def test_one_reader_at_a_time(self):
         with spawn("exits") as target:
             with target.reader():

@@ -15,7 +15,7 @@ UNKNOWN = 2**64 - 1
 class EventType(IntEnum):
     """What happened."""
 
-    NONE = lib.GPUTRACE_EVENT_NONE
+    NONE = lib.GPUTRACE_EVENT_NONE  #: nothing, or what only a newer version of the library knows
     PROCESS = lib.GPUTRACE_EVENT_PROCESS  #: a process loaded the agent; name: its command
     EXIT = lib.GPUTRACE_EVENT_EXIT  #: such a process ended; count: launches whose kernels were not seen to end
     CONTEXT = lib.GPUTRACE_EVENT_CONTEXT  #: a CUDA context was seen; name: the GPU's
@@ -32,6 +32,10 @@ class EventType(IntEnum):
     RANGE = lib.GPUTRACE_EVENT_RANGE  #: a range that the program made known; name: what it said
     MARK = lib.GPUTRACE_EVENT_MARK  #: a moment that the program made known; name: what it said
     THREAD = lib.GPUTRACE_EVENT_THREAD  #: the program named thread tid; name: how
+
+    @classmethod
+    def _missing_(cls, value: object) -> "EventType":
+        return cls.NONE
 
 
 class StackEnd(IntEnum):
