@@ -163,14 +163,13 @@ START_TEST(patch_comes_and_goes_under_calls)
 	atomic_store(&toggling, true);
 	for (int i = 0; i < 4; i++)
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, call_toggled, &wrong), 0);
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 2000 || atomic_load(&calls) <= 1000; i++) {
 		ck_assert_int_eq(gt_patches_remove(NULL, 0), 0);
 		ck_assert_int_eq(gt_patches_restore(), 0);
 	}
 	atomic_store(&toggling, false);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	ck_assert_int_gt(atomic_load(&calls), 1000);
 	ck_assert_int_eq(atomic_load(&wrong), 0);
 }
 END_TEST

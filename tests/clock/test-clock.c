@@ -496,12 +496,12 @@ START_TEST(threads)
 	ck_assert_int_eq(gputrace_clock_update(clock), 0);
 	for (int i = 0; i < 4; i++)
 		ck_assert_int_eq(pthread_create(&thread[i], NULL, i < 2 ? sample_thread : ask_thread, clock), 0);
-	nap(300000);
+	while (stats_of(clock).samples < 100)
+		nap(1500);
 	atomic_store(&threads_stop, true);
 	for (int i = 0; i < 4; i++)
 		pthread_join(thread[i], NULL);
 	ck_assert_int_eq(atomic_load(&threads_wrong), 0);
-	ck_assert_uint_ge(stats_of(clock).samples, 100);
 	ck_assert_uint_eq(stats_of(clock).resets, 0);
 	gputrace_clock_unref(clock);
 	expect_nothing_left();
@@ -551,7 +551,7 @@ START_TEST(host_pairs)
 	hi = after.tv_sec * 1000000000ll + after.tv_nsec;
 	ck_assert_int_ge((int64_t)other, lo);
 	ck_assert_int_le((int64_t)other, hi);
-	ck_assert_uint_le(error, 1000000);
+	ck_assert_int_le((int64_t)error, hi - lo + 1000);
 	ck_assert_int_eq(gputrace_clock_host_pair(9999, &mono, &other, &error), -EINVAL);
 }
 END_TEST

@@ -194,11 +194,11 @@ void run_target(struct run *run, const struct run_options *options, ...)
 	};
 	/*
 	 * The stream is in order as far as records are written within the window, for which on a busy
-	 * host a thread may have to wait.  Where the run itself hangs on events, they come at once.
+	 * host a thread may have to wait: so at the end.  Where the run itself hangs on events, they come at once.
 	 */
 	struct gputrace_reader_opts reading = {
 		.size = sizeof(reading),
-		.window_ns = options->detach_at || run->watch ? 0 : 2000000000,
+		.window_ns = options->detach_at || run->watch ? 0 : PATIENCE_MS * 1000000ull,
 	};
 	struct gputrace_link *links[RUN_LINKS] = { NULL };
 	struct gputrace_reader *reader;
@@ -274,6 +274,14 @@ void run_free(struct run *run)
 	gputrace_target_unref(run->target);
 	gputrace_object_unref(run->object);
 	memset(run, 0, sizeof(*run));
+}
+
+void run_watch_late(struct run *run, const struct gputrace_event *event)
+{
+	siginfo_t info;
+
+	if (gputrace_event_get_type(event) == GPUTRACE_EVENT_LAUNCH && run->events[GPUTRACE_EVENT_LAUNCH] == 1)
+		ck_assert_int_eq(waitid(P_PID, (id_t)gputrace_target_get_pid(run->target), &info, WEXITED | WNOWAIT), 0);
 }
 
 uint64_t run_map_value(struct run *run, const char *name, int instance, uint32_t index)

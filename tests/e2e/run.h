@@ -77,6 +77,9 @@ void run_plain(struct run *run, bool real_device, ...);
 
 void run_free(struct run *run);
 
+/* To watch with: after the first launch nothing is read until the program has ended, so that rings overrun. */
+void run_watch_late(struct run *run, const struct gputrace_event *event);
+
 /* Value of a u64 array map's element, instance `instance`. */
 uint64_t run_map_value(struct run *run, const char *map, int instance, uint32_t index);
 

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/suite.h"
+
 struct program program;
 struct gputrace_target *target;
 struct gputrace_reader *reader;
@@ -118,10 +120,10 @@ void take(struct seen *seen)
 
 void detach(struct seen *seen)
 {
-	int r = gputrace_target_detach(target, 10000);
+	int r = gputrace_target_detach(target, PATIENCE_MS);
 
 	ck_assert_msg(!r, "detach: %s", gputrace_last_error());
-	while ((r = gputrace_reader_wait(reader, 5000)) == 1)
+	while ((r = gputrace_reader_wait(reader, PATIENCE_MS)) == 1)
 		take(seen);
 	ck_assert_int_eq(r, -ENODATA);
 	gputrace_link_unref(timeline);

@@ -6,7 +6,7 @@
  * compared with an untraced one.
  *
  *	target vecadd LAUNCHES	vector additions on two streams, alternating sizes
- *	target spin NS...	one thread spins for each time
+ *	target spin NS...	one thread spins for each time; "signal": waits for SIGUSR1 in between
  *	target exits		threads leave by four different ways
  *	target buffer		parameters passed as one buffer; a kernel without any
  *	target private		function handles that came by no entry that can be watched
@@ -184,6 +184,30 @@ static void run_vecadd(int launches)
 	free(v[1].host);
 }
 
+static sigset_t awaited(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	return set;
+}
+
+static void block_signal(void)
+{
+	sigset_t set = awaited();
+
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void await_signal(void)
+{
+	sigset_t set = awaited();
+	int number;
+
+	sigwait(&set, &number);
+}
+
 static void run_spin(int count, char **times)
 {
 	CUfunction f = function("spin");
@@ -192,6 +216,10 @@ static void run_spin(int count, char **times)
 		uint64_t ns = strtoull(times[i], NULL, 0);
 		void *params[] = { &ns };
 
+		if (!strcmp(times[i], "signal")) {
+			await_signal();
+			continue;
+		}
 		CHECK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
 		CHECK(cuCtxSynchronize());
 	}
@@ -789,6 +817,8 @@ int main(int argc, char **argv)
 		run_interrupted(number);
 	if (!strcmp(what, "alarm"))
 		ring_alarm();
+	if (!strcmp(what, "spin"))
+		block_signal();
 	if (!strcmp(what, "poor"))
 		become_poor();
 	if (!strcmp(what, "drop"))

@@ -192,6 +192,7 @@ START_TEST(what_finds_no_room_is_counted)
 	all = run.events[GPUTRACE_EVENT_API];
 	run_free(&run);
 	options.api_ring_bytes = 4096;
+	run.watch = run_watch_late;
 	run_target(&run, &options, "threads", "400", NULL);
 	ck_assert_uint_gt(run.lost_of_threads, 0);
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_API] + run.lost_of_threads, all);

@@ -220,7 +220,7 @@ class Lab:
 
     # Commands
 
-    def call(self, *argv, env=None, timeout=300, cwd=None):
+    def call(self, *argv, env=None, timeout=600, cwd=None):
         words = [str(word) for word in argv]
         environment = dict(os.environ, **self.environment, **(env or {}))
         begin = time.monotonic()
@@ -256,7 +256,7 @@ class Lab:
             raise Skip(outcome.out.strip())
         return outcome.good()
 
-    def tool(self, name, *args, env=None, timeout=300):
+    def tool(self, name, *args, env=None, timeout=600):
         return self.call(self.build / name, f"--device={self.device}", *args, env=env, timeout=timeout)
 
     def record(self, program, *args, options=(), trace=True, env=None):

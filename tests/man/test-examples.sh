@@ -50,7 +50,7 @@ complain() {
 check() {
 	name=$1
 	shift
-	if ! (cd "$work" && LD_LIBRARY_PATH="$GPUTRACE_SIM_DIR" timeout 60 "$@") >"$work/out" 2>&1; then
+	if ! (cd "$work" && LD_LIBRARY_PATH="$GPUTRACE_SIM_DIR" timeout 600 "$@") >"$work/out" 2>&1; then
 		complain "$name: $* failed:"
 		return
 	fi

@@ -16,6 +16,10 @@ TARGET = "tests/e2e/target"
 THREADS = "examples/bpf/threads.bpf.o"
 
 
+# In seconds, a guard against a hang: a machine may be as slow and busy as it likes.
+PATIENCE = 600
+
+
 def spawn(*words, **options):
     return gputrace.Target.spawn([TARGET, *words], device=gputrace.Device.SIM, **options)
 
@@ -60,7 +64,7 @@ class Run:
                 watch(target, event)
         self.pid = target.pid
         self.lost = reader.lost
-        self.status = target.wait(10)
+        self.status = target.wait(PATIENCE)
         self.kernels = target.kernels()
         self.counts = collections.Counter(event.type for event in self.events)
 
@@ -74,7 +78,7 @@ class Run:
 def main():
     """Run the tests of the calling file; exit with 0, 1, or 77 if any was skipped."""
     # A target that never ends must not hold up the others.
-    faulthandler.dump_traceback_later(300, exit=True)
+    faulthandler.dump_traceback_later(3 * PATIENCE, exit=True)
     result = unittest.main(exit=False, verbosity=2).result
     if not result.wasSuccessful():
         sys.exit(1)
@@ -83,4 +87,4 @@ def main():
     sys.exit(77 if result.skipped or not result.testsRun else 0)
 
 
-__all__ = ["EventType", "Run", "SOURCE", "TARGET", "THREADS", "gputrace", "main", "spawn", "unittest"]
+__all__ = ["EventType", "PATIENCE", "Run", "SOURCE", "TARGET", "THREADS", "gputrace", "main", "spawn", "unittest"]

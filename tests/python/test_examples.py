@@ -10,13 +10,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import SOURCE, TARGET, THREADS, main, unittest
+from common import PATIENCE, SOURCE, TARGET, THREADS, main, unittest
 
 TWINS = SOURCE / "examples/python"
 
 
 def start(command):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
 
 
 def both(tool, *words):

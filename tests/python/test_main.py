@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from common import main, unittest
+from common import PATIENCE, main, unittest
 
 SCRIPT = """import sys
 from cuda import Cuda
@@ -31,7 +31,7 @@ class Script(unittest.TestCase):
     def start(self, *words, cwd=None):
         libraries = f"{os.environ['GPUTRACE_SIM_DIR']}:{os.environ.get('LD_LIBRARY_PATH', '')}"
         return subprocess.run([sys.executable, "-m", "gputrace", *words], cwd=cwd, capture_output=True, text=True,
-                              env={**os.environ, "LD_LIBRARY_PATH": libraries}, timeout=300)
+                              env={**os.environ, "LD_LIBRARY_PATH": libraries}, timeout=PATIENCE)
 
     def check(self, done, first, output, path, name):
         # The status and what is printed are the script's, and the trace is there nevertheless.

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from common import main, unittest
+from common import PATIENCE, main, unittest
 
 TESTS = """
 from cuda import Cuda
@@ -39,7 +39,7 @@ class Fixture(unittest.TestCase):
             # Once installed, the plugin is found by its entry point.
             done = subprocess.run([sys.executable, "-m", "pytest", "-p", "gputrace.pytest_plugin", "-p", "no:cacheprovider",
                                    folder], env={**os.environ, "LD_LIBRARY_PATH": libraries}, capture_output=True, text=True,
-                                  timeout=300)
+                                  timeout=PATIENCE)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"2 failed, 1 passed")
         self.assertIn("AssertionError: nothing: 1 launches, not 2", done.stdout)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole way on the software device; the numbers are those of tests/e2e."""
+import os
 import re
 
-from common import THREADS, EventType, Run, gputrace, main, spawn, unittest
+from common import PATIENCE, THREADS, EventType, Run, gputrace, main, spawn, unittest
 
 
 class Stream(unittest.TestCase):
@@ -125,7 +126,14 @@ class Stream(unittest.TestCase):
         self.assertEqual(run.status, 0)
 
     def test_what_is_lost_is_counted(self):
-        run = Run("threads", "1000", agent_ring_bytes=4096)
+        waited = []
+
+        def watch(target, event):
+            # Nothing more is read until the program has ended.
+            if not waited and event.type is EventType.LAUNCH:
+                waited.append(os.waitid(os.P_PID, target.pid, os.WEXITED | os.WNOWAIT))
+
+        run = Run("threads", "1000", agent_ring_bytes=4096, watch=watch)
         self.assertGreater(run.lost, 0)
         self.assertEqual(sum(event.count for event in run.of(EventType.LOST)), run.lost)
         self.assertEqual(run.counts[EventType.LAUNCH] + run.counts[EventType.FUNCTION] +
@@ -143,7 +151,7 @@ class Stream(unittest.TestCase):
             target.attach(object)
             self.assertIsNone(target.poll())
             target.resume()
-            self.assertEqual(target.wait(20), 0)
+            self.assertEqual(target.wait(PATIENCE), 0)
             self.assertEqual(target.agents, 1)
             object.refresh()
         self.assertEqual(object["left"][0], 96)
@@ -152,7 +160,7 @@ class Stream(unittest.TestCase):
         for words, status in ((["sh", "-c", "exit $N"], 7), (["sh", "-c", "kill -9 $$"], -9)):
             with gputrace.Target.spawn(words, env={"N": "7", "PATH": "/bin:/usr/bin"}) as target:
                 target.resume()
-                self.assertEqual(target.wait(20), status)
+                self.assertEqual(target.wait(PATIENCE), status)
                 self.assertEqual(target.returncode, status)
 
     def test_kinds_of_a_newer_library(self):

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 
-from common import THREADS, EventType, gputrace, main, spawn, unittest
+from common import PATIENCE, THREADS, EventType, gputrace, main, spawn, unittest
 
 
 def counting_thread(stop, counts):
@@ -22,13 +22,15 @@ class Waiting(unittest.TestCase):
         with spawn("exits") as target, target.reader() as reader:
             other = threading.Thread(target=counting_thread, args=(stop, counts))
             other.start()
-            start = time.monotonic()
-            self.assertFalse(reader.wait(0.5))
-            waited = time.monotonic() - start
+            while True:
+                start, before = time.monotonic(), counts[0]
+                self.assertFalse(reader.wait(0.5))
+                self.assertGreaterEqual(time.monotonic() - start, 0.5)
+                # On a busy host it may take more than one wait, but then within a single one.
+                if counts[0] > before + 5:
+                    break
             stop.set()
             other.join()
-        self.assertGreaterEqual(waited, 0.5)
-        self.assertGreater(counts[0], 5)
 
     def test_one_reads_and_others_look(self):
         object = gputrace.Object.open(THREADS)
@@ -76,26 +78,23 @@ class Waiting(unittest.TestCase):
         self.assertEqual(results, [50, 50])
 
     def test_asyncio(self):
-        ticks = [0]
-
-        async def tick():
-            while True:
-                ticks[0] += 1
+        async def resume_later(target):
+            for _ in range(5):
                 await asyncio.sleep(0.001)
+            target.resume()
 
         async def follow():
             with spawn("vecadd", "100") as target:
                 target.attach_timeline()
                 reader = target.reader()
-                ticker = asyncio.ensure_future(tick())
-                target.resume()
+                # While the reader waits for events, which do not come before.
+                later = asyncio.ensure_future(resume_later(target))
                 types = [event.type async for event in reader]
-                ticker.cancel()
+                await later
                 return types
 
         types = asyncio.run(follow())
         self.assertEqual(types.count(EventType.KERNEL), 100)
-        self.assertGreater(ticks[0], 5)
 
     def test_interrupted(self):
         # What runs in the background starts with SIGINT ignored.
@@ -103,9 +102,9 @@ class Waiting(unittest.TestCase):
         self.addCleanup(signal.signal, signal.SIGINT, before)
         with spawn("exits") as target, target.reader() as reader:
             timer = threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,))
-            timer.start()
             with self.assertRaises(KeyboardInterrupt):
-                reader.wait(20)
+                timer.start()
+                reader.wait(PATIENCE)
             timer.join()
             # The reader is as it was.
             target.attach_timeline()
@@ -154,7 +153,7 @@ class Fork(unittest.TestCase):
                 self.assertTrue(forked(self.in_child))
         self.assertEqual(kernels, 400)
         self.assertEqual(self.object["left"][0], 400 * 32)
-        self.assertEqual(self.target.wait(20), 0)
+        self.assertEqual(self.target.wait(PATIENCE), 0)
         self.target.close()
 
 

@@ -12,7 +12,7 @@ import time
 
 import gputrace
 import gputrace.tracing
-from common import main, unittest
+from common import PATIENCE, main, unittest
 
 if os.path.join(os.environ["GPUTRACE_SIM_DIR"], "") not in os.environ.get("LD_LIBRARY_PATH", ""):
     # The loader reads this once.
@@ -26,7 +26,7 @@ def in_child(function):
     """Run a test in a process of its own, as a program that has not used CUDA yet."""
     def test(self):
         code = f"import test_trace; test_trace.{function.__qualname__}.body(None)"
-        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=240)
+        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
     test.body = lambda _: function(unittest.TestCase())
     return test
@@ -165,9 +165,6 @@ class Tracing(unittest.TestCase):
     @in_child
     def test_others_run_while_it_stops(self):
         cuda = Cuda()
-        t = gputrace.trace().start()
-        cuda.load(slow_ptx(0.5))
-        cuda.launch("add_one", 1)
         ended, counts = threading.Event(), [0]
 
         def count():
@@ -177,26 +174,41 @@ class Tracing(unittest.TestCase):
 
         other = threading.Thread(target=count)
         other.start()
-        before = counts[0]
-        t.stop()
-        self.assertGreater(counts[0] - before, 5)
+        # On a busy machine it takes its time.
+        for seconds in 0.5, 5, 50:
+            t = gputrace.trace().start()
+            cuda.load(slow_ptx(seconds))
+            cuda.launch("add_one", 1)
+            before = counts[0]
+            t.stop()
+            counted = counts[0] - before
+            self.assertGreaterEqual(t.kernels()[0].duration, seconds * 1e9)
+            if counted > 5:
+                break
         ended.set()
         other.join()
-        self.assertGreaterEqual(t.kernels()[0].duration, 500000000)
+        self.assertGreater(counted, 5)
 
     @in_child
     def test_kernel_that_goes_on(self):
         cuda = Cuda()
-        gputrace.tracing.DETACH_S = 0.1
-        t = gputrace.trace().start()
-        cuda.load(slow_ptx(1))
-        cuda.launch("add_one", 1)
-        with self.assertRaisesRegex(gputrace.Error, "still running") as caught:
-            t.stop()
-        self.assertEqual(caught.exception.errno, errno.ETIMEDOUT)
+        # On a busy machine it may have ended before it was to be let go.
+        for seconds in 1, 10, 100:
+            gputrace.tracing.DETACH_S = 0.1
+            t = gputrace.trace().start()
+            cuda.load(slow_ptx(seconds))
+            cuda.launch("add_one", 1)
+            try:
+                t.stop()
+            except gputrace.Error as error:
+                self.assertEqual(error.errno, errno.ETIMEDOUT)
+                self.assertIn("still running", str(error))
+                break
+        else:
+            self.fail("a kernel of 100 s has ended in no time")
         t.stop()
         self.assertEqual((t.launches(), cuda.count()), (1, 1))
-        gputrace.tracing.DETACH_S = 60
+        gputrace.tracing.DETACH_S = PATIENCE
         with gputrace.trace() as again:
             cuda.launch("nothing")
         self.assertEqual(again.launches(), 1)
@@ -213,7 +225,7 @@ class Tracing(unittest.TestCase):
 
     def test_end_of_the_program_within(self):
         code = "import gputrace, cuda; t = gputrace.trace().start(); cuda.Cuda().launch('nothing'); print('end')"
-        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=240)
+        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "end\n", ""))
 
     @in_child

@@ -16,26 +16,43 @@ mkfifo "$dir/in"
 LD_LIBRARY_PATH=$GPUTRACE_SIM_DIR tests/e2e/target live 2 <"$dir/in" >"$dir/said" &
 program=$!
 exec 3>"$dir/in"
-until grep -q ready "$dir/said"; do sleep 0.1; done
+
+# until_true COMMAND...: a guard against a hang, not a measure of speed.
+until_true() {
+	for _ in $(seq 6000); do
+		"$@" && return
+		sleep 0.1
+	done
+	echo "never: $*"
+	exit 1
+}
 
 ended() {
 	! grep -q '^State:[[:space:]]*[^Z[:space:]]' "/proc/$tool/status" 2>/dev/null
 }
 
-# follow COMMAND...: for a while, until it is interrupted.
+attached() {
+	ended || grep -q 'is traced now' "$dir/out"
+}
+
+# The program has said so many lines.
+lines() {
+	[ "$(wc -l <"$dir/said")" -ge "$1" ]
+}
+said=1
+until_true lines $said
+
+# follow COMMAND...: until the program has gone on for a while, then it is interrupted.
 follow() {
 	"$@" -p $program >"$dir/out" 2>&1 &
 	tool=$!
-	until grep -q 'is traced now' "$dir/out" || ended; do sleep 0.1; done
+	until_true attached
+	echo load >&3
+	said=$((said + 1))
+	until_true lines $said
 	sleep 1
-	# One that is still starting does not hear it; one that is ending would take a second one amiss.
-	for _ in 1 2 3; do
-		kill -INT $tool 2>/dev/null
-		for _ in 1 2 3 4 5 6 7 8 9 10; do
-			ended && break 2
-			sleep 1
-		done
-	done
+	kill -INT $tool
+	until_true ended
 	wait $tool
 	status=$?
 	[ $status = 0 ] || { echo "$*: status $status"; cat "$dir/out"; failed=1; }

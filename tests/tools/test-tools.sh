@@ -52,9 +52,8 @@ expect 125 "/dev/full" ./gputrace-record --no-api -o /dev/full -- true
 # A signal to the tool reaches the command.
 ./gputrace-record --no-api -q -- sh -c 'trap "exit 9" TERM; : >"$0"; while :; do sleep 0.1; done' "$dir/ready" 2>/dev/null &
 tool=$!
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	[ -e "$dir/ready" ] && break
-	sleep 0.2
+while [ ! -e "$dir/ready" ] && kill -0 $tool; do
+	sleep 0.1
 done
 kill -TERM $tool
 wait $tool

@@ -661,14 +661,12 @@ static void call_until_told_nonblocking(int go, int ready)
 	call_until_told(go, ready);
 }
 
-/* Until calls come, at most ten seconds. */
 static void await_calls(struct gt_api_trace *trace, struct calls *calls)
 {
-	for (int i = 0; i < 10000 && !calls->count; i++) {
+	while (!calls->count) {
 		usleep(1000);
 		take(trace, calls);
 	}
-	ck_assert_uint_gt(calls->count, 0);
 }
 
 START_TEST(test_on_and_off)
