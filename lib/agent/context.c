@@ -191,7 +191,7 @@ static struct gt_context *find_unused(bool *ret_soon)
 }
 
 /* Making a context takes the driver far longer than the controller needs; one that does not answer costs this long once. */
-#define AREA_PATIENCE_NS 2000000000ull
+#define AREA_PATIENCE_NS 10000000000ull
 
 static struct gt_context *wait_for_unused(void)
 {

@@ -22,8 +22,10 @@
 
 /* How long threads of the program may take to get out of our hooks: a launch waits when too many are queued. */
 #define PATIENCE_MS 10000
-/* How long somebody waits for the thread to let go of the process. */
+/* How long another controller waits for one that may be about to end its session. */
 #define LEAVING_MS 2000
+/* The same when that has hung up, and the thread is sure to let go of the process. */
+#define ABANDONED_MS (2 * PATIENCE_MS)
 /* How long the end of the program waits, if a signal's handler ends it while this thread is in a hook. */
 #define INTERRUPTED_MS 1000
 
@@ -160,6 +162,13 @@ static bool wait_until_over(unsigned patience_ms)
 	return true;
 }
 
+static bool is_abandoned(void)
+{
+	struct pollfd wait = { .fd = gt_session.socket };
+
+	return poll(&wait, 1, 0) == 1 && wait.revents & POLLHUP;
+}
+
 bool gt_service_make_room(void)
 {
 	if (atomic_load(&stopping))
@@ -167,7 +176,7 @@ bool gt_service_make_room(void)
 	/* Nobody may have noticed yet that the last controller has gone. */
 	if (gt_session.socket >= 0)
 		gt_service_start();
-	return wait_until_over(LEAVING_MS) && gt_session.socket < 0;
+	return wait_until_over(is_abandoned() ? ABANDONED_MS : LEAVING_MS) && gt_session.socket < 0;
 }
 
 /* This thread may have been interrupted under a lock, ours or the driver's, so the other one does the work. */
