@@ -271,15 +271,20 @@ class Lab:
     def list_kernels(self, program, *args, env=None):
         """Run under gputrace-kernels; the outcome and its list."""
         outcome = self.tool("gputrace-kernels", "--", *self.command(program, args), env=env).good()
+        return outcome, self.listed(outcome.out)
+
+    @staticmethod
+    def listed(text):
+        """What gputrace-kernels printed."""
         found = []
-        for line in outcome.out.splitlines():
+        for line in text.splitlines():
             row = re.match(r" *\d+ +\d+ +\d+ +\S+ +\d+ +\d+ +(\d+)  (PTX|graft|none) +(.*)", line)
             reason = re.match(r" {20,}no probe: (.*)", line)
             if row:
                 found.append(Kernel(row.group(3), row.group(2), int(row.group(1)), ""))
             elif reason and found:
                 found[-1] = found[-1]._replace(reason=reason.group(1))
-        return outcome, found
+        return found
 
     def run_object(self, name, program, *args, options=(), env=None):
         """Run under gputrace-run with an object of examples/bpf or tests/gpu/probes."""

@@ -59,6 +59,7 @@ PROGRAMS = {
             "speed", "surface", "texture", "threads", "variable", "warps"),
     "cublas": variant("cublas.cu", "-lcublas"),
     "cufft": variant("cufft.cu", "-lcufft"),
+    "late": variant("late.cu", "-lcublas"),
     "graph-device": variant("graph-device.cu", *DEVICE_RUNTIME),
     "nested": variant("nested.cu", *DEVICE_RUNTIME),
     "rdc": Program(("rdc.cu", "rdc-part.cu"), ("-rdc=true",)),

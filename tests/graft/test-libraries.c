@@ -2,7 +2,7 @@
 /*
  * Grafts onto every kernel that NVIDIA's libraries ship for sm_80 and sm_90, and
  * says how many took their probes and why the others did not.  Each result has
- * passed the check of gt_graft().  Skips where the CUDA toolkit is not installed.
+ * passed the check of gt_graft().  Counts also those that could be run from a second module.  Skips where the CUDA toolkit is not installed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -131,7 +131,31 @@ static void graft_image(const void *cubin, size_t size, const struct names *name
 	free(results);
 }
 
+static void look_for_variables(const void *cubin, size_t size, const struct names *names, struct tally *tally)
+{
+	struct gt_apart *aparts = calloc(names->count, sizeof(*aparts));
+	double start;
+
+	for (unsigned i = 0; i < names->count; i++)
+		aparts[i].name = names->list[i];
+	start = now();
+	tally->failed += gt_cubin_apart(cubin, size, aparts, names->count) != 0;
+	tally->seconds += now() - start;
+	for (unsigned i = 0; i < names->count; i++) {
+		tally->kernels++;
+		tally->done += aparts[i].possible;
+		/* "it uses", "it calls": not what. */
+		aparts[i].why[strcspn(aparts[i].why, " ") + 5] = 0;
+		if (!aparts[i].possible)
+			count_reason(tally, aparts[i].why);
+	}
+	free(aparts);
+}
+
 /* ---- one library ---- */
+
+enum { ENTRY, BOTH, APART, TALLIES };
+static const char *const what[TALLIES] = { "entry", "both", "apart" };
 
 struct walk {
 	unsigned arch;
@@ -152,6 +176,8 @@ static void visit_member(struct walk *walk, const struct gt_member *member)
 	gt_cubin_kernels(cubin, size, add_name, &names, &why);
 	for (unsigned i = 0; names.count && i < 2; i++)
 		graft_image(cubin, size, &names, &walk->stubs[i], &walk->tallies[i]);
+	if (names.count)
+		look_for_variables(cubin, size, &names, &walk->tallies[APART]);
 	for (unsigned i = 0; i < names.count; i++)
 		free(names.list[i]);
 	free(names.list);
@@ -209,11 +235,11 @@ static void *map_file(const char *folder, const char *name, size_t *ret_size)
 	return data == MAP_FAILED ? NULL : data;
 }
 
-static void report(const char *library, const char *arch, const char *what, const struct tally *tally)
+static void report(const char *library, const char *arch, const char *measured, const struct tally *tally)
 {
 	if (!tally->kernels)
 		return;
-	printf("%-16s %-6s %-6s %6u kernels, %6u done (%.2f %%), %.0f us each\n", library, arch, what, tally->kernels,
+	printf("%-16s %-6s %-6s %6u kernels, %6u done (%.2f %%), %.0f us each\n", library, arch, measured, tally->kernels,
 	       tally->done, 100.0 * tally->done / tally->kernels, 1e6 * tally->seconds / tally->kernels);
 	for (unsigned i = 0; i < tally->reason_count; i++)
 		printf("%34u%s\n", tally->reasons[i].count, tally->reasons[i].why);
@@ -272,7 +298,7 @@ static int find_toolkit(char folder[4096])
 	return dir != NULL;
 }
 
-static unsigned visit_all(const char *folder, unsigned arch, struct tally sums[2])
+static unsigned visit_all(const char *folder, unsigned arch, struct tally sums[TALLIES])
 {
 	struct stubs stubs[2] = { { open_stub("entry-timeline", arch, GT_POINT_ENTRY), NULL }, { NULL, NULL } };
 	unsigned found = 0;
@@ -282,7 +308,7 @@ static unsigned visit_all(const char *folder, unsigned arch, struct tally sums[2
 	stubs[1].entry = stubs[0].entry;
 	stubs[1].exit = open_stub("exit-timeline", arch, GT_POINT_EXIT);
 	for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
-		struct tally tallies[2] = { 0 };
+		struct tally tallies[TALLIES] = { 0 };
 		struct walk walk = { .arch = arch, .stubs = stubs, .tallies = tallies };
 		size_t size;
 		void *data = map_file(folder, libraries[i], &size);
@@ -292,10 +318,10 @@ static unsigned visit_all(const char *folder, unsigned arch, struct tally sums[2
 		found++;
 		visit_library(&walk, data);
 		munmap(data, size);
-		report(libraries[i], name, "entry", &tallies[0]);
-		report(libraries[i], name, "both", &tallies[1]);
-		add(&sums[0], &tallies[0]);
-		add(&sums[1], &tallies[1]);
+		for (unsigned j = 0; j < TALLIES; j++) {
+			report(libraries[i], name, what[j], &tallies[j]);
+			add(&sums[j], &tallies[j]);
+		}
 	}
 	gt_graft_stub_free(stubs[1].entry);
 	gt_graft_stub_free(stubs[1].exit);
@@ -304,7 +330,7 @@ static unsigned visit_all(const char *folder, unsigned arch, struct tally sums[2
 
 int main(void)
 {
-	struct tally sums[2] = { 0 };
+	struct tally sums[TALLIES] = { 0 };
 	unsigned found = 0;
 	char folder[4096];
 
@@ -316,10 +342,11 @@ int main(void)
 		printf("SKIP: the CUDA toolkit's libraries were not found (CUDA_HOME, or nvcc on the path)\n");
 		return SKIP;
 	}
-	report("all", "", "entry", &sums[0]);
-	report("all", "", "both", &sums[1]);
-	if (sums[0].failed || sums[1].failed || !sums[0].kernels)
-		return 1;
+	for (unsigned i = 0; i < TALLIES; i++) {
+		report("all", "", what[i], &sums[i]);
+		if (sums[i].failed || !sums[i].kernels)
+			return 1;
+	}
 	/* What the project promises. */
-	return sums[0].done < sums[0].kernels || sums[1].done < 0.99 * sums[1].kernels;
+	return sums[ENTRY].done < sums[ENTRY].kernels || sums[BOTH].done < 0.99 * sums[BOTH].kernels;
 }

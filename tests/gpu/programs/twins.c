@@ -2,13 +2,11 @@
 /*
  * Two modules with a kernel of the same name, loaded and unloaded in turns:
  * twins [--rounds N] [FILE].  One adds 1, the other 10, and each has a variable "calls".
- * The last argument may be a file of 8 bytes, which holds the number of rounds done at any moment.
+ * The last argument may be a file that says how far it is, see rounds.h.
  * Says on standard error by how many KiB the process grew after the first tenth.
  */
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #include "driver.h"
+#include "rounds.h"
 
 #define THREADS 64
 
@@ -71,22 +69,10 @@ static long resident(void)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static volatile uint64_t *counter(const char *path)
-{
-	int fd = open(path, O_RDWR);
-	void *memory = mmap(NULL, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	if (fd < 0 || memory == MAP_FAILED) {
-		perror(path);
-		exit(1);
-	}
-	return memory;
-}
-
 int main(int argc, char **argv)
 {
 	unsigned long rounds = option(argc, argv, "--rounds", 100);
-	volatile uint64_t unseen, *done = argc > 1 && argv[argc - 1][0] == '/' ? counter(argv[argc - 1]) : &unseen;
+	volatile struct rounds unseen, *told = argc > 1 && argv[argc - 1][0] == '/' ? rounds_open(argv[argc - 1]) : &unseen;
 	long before = 0;
 	uint32_t values[THREADS];
 	uint64_t out;
@@ -98,7 +84,7 @@ int main(int argc, char **argv)
 		if (i == rounds / 5)
 			before = resident();
 		run(i % 2, out);
-		*done = (i + 1) / 2;
+		told->done = (i + 1) / 2;
 	}
 	fprintf(stderr, "grew by %ld KiB\n", resident() - before);
 	CHECK(cuMemcpyDtoH_v2(values, out, sizeof(values)));
