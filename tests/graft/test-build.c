@@ -323,6 +323,47 @@ START_TEST(forced_to_ptx)
 }
 END_TEST
 
+/* For code that the program has loaded already: copies, but of kernels with variables of their module. */
+START_TEST(apart)
+{
+	static const char *const good[] = { "plain", "mathematics", "shared", "dynamic_shared", "local_array", "jump_table",
+					    "calls_pure" };
+	static const char *const bound[] = { "global_variable", "constant_indexed", "constant_direct", "constant_in_memory",
+					     "static_variable", "calls_counts", "by_pointer", "prints", "allocates" };
+	struct gt_source source;
+	struct gt_module *module;
+	uint64_t beside;
+	size_t size;
+	void *image;
+
+	attach(GT_POINT_ENTRY, "entry", "*", 0);
+	attach(GT_POINT_EXIT, "leave", "*", 1);
+	load(TEST_DATA, "apart.90.cubin", &image, &size);
+	record_count = 0;
+	ck_assert(gt_source_open(image, 90, &source));
+	beside = source.hash[1];
+	gt_source_set_apart(&source);
+	ck_assert_uint_ne(source.hash[1], beside);
+	module = gt_build(&source);
+	ck_assert_ptr_nonnull(module);
+	ck_assert_ptr_nonnull(module->replacement);
+	for (unsigned i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		const struct gt_kernel *kernel = kernel_of(module, good[i]);
+
+		expect(good[i], GT_ROUTE_GRAFT, GT_REASON_NONE, 3);
+		ck_assert_str_eq(kernel->copy, good[i]);
+		ck_assert_uint_ge(kernel->max_threads, 256);
+	}
+	for (unsigned i = 0; i < sizeof(bound) / sizeof(bound[0]); i++) {
+		expect(bound[i], GT_ROUTE_NONE, GT_REASON_BEFORE, 0);
+		ck_assert_ptr_null(kernel_of(module, bound[i])->copy);
+		ck_assert_ptr_nonnull(strstr(records[find(bound[i])].reason, "loaded before attach, and cannot be run as a copy: it "));
+	}
+	gt_source_close(&source);
+	drop(module, image);
+}
+END_TEST
+
 /* ---- both in one image ---- */
 
 START_TEST(fatbin)
@@ -430,6 +471,7 @@ int main(void)
 	tcase_add_test(tcase, nobody_is_asked_for);
 	tcase_add_test(tcase, points_inside);
 	tcase_add_test(tcase, forced_to_ptx);
+	tcase_add_test(tcase, apart);
 	tcase_add_loop_test(tcase, fatbin, 0, 4);
 	tcase_add_test(tcase, one_kernel_at_the_limit);
 	tcase_add_test(tcase, every_kernel_at_the_limit);
