@@ -67,7 +67,7 @@ START_TEST(kernels_loaded_before)
 	ck_assert_str_eq(reason_of("loose", 10),
 			 "loaded before attach: none of the images in the process's executable and libraries has such a kernel");
 	ck_assert_str_eq(reason_of("namesake", 10),
-			 "loaded before attach: the images of the process that have a kernel of this name are not what it was loaded from");
+			 "loaded before attach: no image of the process that has a kernel of this name is what it was loaded from (kernels in the module: 1, in the image 2)");
 	detach(&seen);
 	ck_assert_uint_eq(seen.kernels, 30);
 	ck_assert_uint_eq(seen.lost, 0);

@@ -230,23 +230,34 @@ START_TEST(what_cannot_be_attached_is_refused)
 }
 END_TEST
 
-/* A filter that does not matter, and one that would be the program's end. */
+/* Filters that do not matter, and such that would be the program's end. */
 START_TEST(a_program_with_a_seccomp_filter)
 {
+	static const struct {
+		int call;
+		uint32_t flags;
+		const char *refusal;
+	} filters[] = {
+		{ SYS_reboot, 0, NULL },
+		{ SYS_memfd_create, 0, "memfd_create" },
+		{ SYS_process_vm_readv, 0, NULL },
+		{ SYS_process_vm_readv, GPUTRACE_LIVE_COPIES, "process_vm_readv" },
+	};
+	struct gputrace_live_opts opts = { .size = sizeof(opts), .flags = filters[_i].flags };
 	char number[16];
 	int r;
 
-	snprintf(number, sizeof(number), "%d", _i ? SYS_memfd_create : SYS_reboot);
+	snprintf(number, sizeof(number), "%d", filters[_i].call);
 	start_program(TARGET_PATH, "live", "2", number, false);
 	expect("ready");
-	if (_i) {
-		ck_assert_int_eq(gputrace_target_attach(NULL, program.pid, NULL, &target), 0);
+	if (filters[_i].refusal) {
+		ck_assert_int_eq(gputrace_target_attach(NULL, program.pid, &opts, &target), 0);
 		r = gputrace_target_resume(target);
 		ck_assert_int_eq(r, -EPERM);
-		ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "memfd_create"));
+		ck_assert_ptr_nonnull(strstr(gputrace_last_error(), filters[_i].refusal));
 		gputrace_target_unref(target);
 	} else {
-		attach();
+		attach_with(&opts);
 		detach(&(struct seen){ 0 });
 	}
 	finish();
@@ -407,7 +418,7 @@ int main(void)
 	tcase_add_test(tcase, the_controller_is_killed);
 	tcase_add_loop_test(tcase, the_program_is_killed, 0, 5);
 	tcase_add_test(tcase, what_cannot_be_attached_is_refused);
-	tcase_add_loop_test(tcase, a_program_with_a_seccomp_filter, 0, 2);
+	tcase_add_loop_test(tcase, a_program_with_a_seccomp_filter, 0, 4);
 	tcase_add_test(tcase, a_program_in_another_mount_namespace);
 	tcase_add_loop_test(tcase, a_program_whose_main_thread_has_ended, 0, geteuid() ? 1 : 2);
 	tcase_add_test(tcase, an_agent_that_cannot_be_loaded);

@@ -124,11 +124,12 @@ struct wanted {
 	unsigned arch;
 	bool listed;		/* names are all of its module's */
 	struct names names;
+	char differs[96];	/* from the image that was looked at last: in what */
 };
 
 /* What an image says of it. */
 struct found {
-	const struct wanted *wanted;
+	struct wanted *wanted;
 	struct names names;
 	bool has_code, has_text;
 	struct gt_cubin_kernel code;	/* has_code */
@@ -167,36 +168,59 @@ static void take_text(struct found *found, const char *text, size_t size)
 	gt_ptx_free(ptx);
 }
 
-static bool is_value(void *function, CUfunction_attribute which, unsigned value)
+static bool is_same(struct wanted *wanted, const char *what, size_t told, size_t has)
+{
+	if (told != has)
+		snprintf(wanted->differs, sizeof(wanted->differs), "%s: %zu, in the image %zu", what, told, has);
+	return told == has;
+}
+
+static bool is_value(struct wanted *wanted, const char *what, CUfunction_attribute which, unsigned value)
 {
 	int told;
 
-	return !gt_ask_attribute(function, which, &told) || (unsigned)told == value;
+	return !gt_ask_attribute(wanted->function, which, &told) || is_same(wanted, what, (unsigned)told, value);
 }
 
+static bool has_local(struct wanted *wanted, unsigned bytes)
+{
+	int told;
+
+	/* The driver may need some for itself. */
+	return !gt_ask_attribute(wanted->function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &told) ||
+	       (unsigned)told >= bytes || is_same(wanted, "bytes of local memory", (unsigned)told, bytes);
+}
+
+/* Sizes are rounded up in some places. */
 static size_t words(size_t bytes)
 {
 	return (bytes + 3) / 4;
 }
 
 /* Whatever the driver tells must fit.  What it compiled itself, from text, has registers that the text does not tell. */
-static bool fits(const struct wanted *wanted, const struct found *found)
+static bool fits(struct wanted *wanted, const struct found *found)
 {
-	void *function = wanted->function;
+	static const char size[] = "words of parameters";
 	size_t params, end;
-	int local;
+	bool told = gt_ask_params(wanted->function, &params, &end);
 
-	if (gt_ask_params(function, &params, &end) &&
-	    (found->has_code ? words(end) != words(found->code.param_bytes) :
-	     params != found->params || words(end) != words(found->end)))
-		return false;
 	if (!found->has_code)
+		return !told || (is_same(wanted, "parameters", params, found->params) &&
+				 is_same(wanted, size, words(end), words(found->end)));
+	return (!told || is_same(wanted, size, words(end), words(found->code.param_bytes))) &&
+	       is_value(wanted, "registers", CU_FUNC_ATTRIBUTE_NUM_REGS, found->code.registers) &&
+	       is_value(wanted, "bytes of shared memory", CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, found->code.static_shared) &&
+	       is_value(wanted, "architecture", CU_FUNC_ATTRIBUTE_BINARY_VERSION, found->code.arch) &&
+	       has_local(wanted, found->code.local_bytes);
+}
+
+static bool is_module(struct wanted *wanted, struct found *found)
+{
+	if (!wanted->listed || are_same(&wanted->names, &found->names))
 		return true;
-	return is_value(function, CU_FUNC_ATTRIBUTE_NUM_REGS, found->code.registers) &&
-	       is_value(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, found->code.static_shared) &&
-	       is_value(function, CU_FUNC_ATTRIBUTE_BINARY_VERSION, found->code.arch) &&
-	       (!gt_ask_attribute(function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &local) ||
-		(unsigned)local >= found->code.local_bytes);
+	if (is_same(wanted, "kernels in the module", wanted->names.count, found->names.count))
+		snprintf(wanted->differs, sizeof(wanted->differs), "names of the kernels in the module");
+	return false;
 }
 
 static bool is_it(struct wanted *wanted, struct gt_source *source)
@@ -210,8 +234,7 @@ static bool is_it(struct wanted *wanted, struct gt_source *source)
 		gt_cubin_kernels(source->cubin, source->cubin_size, take_code, &found, &why);
 	else if (gt_source_ptx(source))
 		take_text(&found, source->ptx, source->ptx_size);
-	it = (found.has_code || found.has_text) && (!wanted->listed || are_same(&wanted->names, &found.names)) &&
-	     fits(wanted, &found);
+	it = (found.has_code || found.has_text) && is_module(wanted, &found) && fits(wanted, &found);
 	free_names(&found.names);
 	return it;
 }
@@ -274,7 +297,8 @@ static bool find_image(struct wanted *wanted, struct image *ret_image, char why[
 		close_image(&image);
 	}
 	if (!ret_image->bytes && seen)
-		snprintf(why, WHY, "the images of the process that have a kernel of this name are not what it was loaded from");
+		snprintf(why, WHY, "no image of the process that has a kernel of this name is what it was loaded from (%s)",
+			 wanted->differs[0] ? wanted->differs : "it cannot be read any more");
 	else if (!ret_image->bytes && gt_embedded_count())
 		snprintf(why, WHY, "none of the images in the process's executable and libraries has such a kernel");
 	else if (!ret_image->bytes)
