@@ -87,6 +87,16 @@ static const char short_probe[] =
 	"\tred.global.add.u64 [%rd3], %rd1; red.global.add.u32 [%rd3+8], %r1;\n"
 	"$L__BB0_2:\n\tret;\n}\n";
 
+/* Works something out that is the same at all places of a kernel. */
+static const char place_probe[] =
+	".visible .func probe(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k,\n"
+	"\t.param .b64 p, .param .b64 a, .param .b32 s, .param .b32 c)\n{\n"
+	"\t.reg .b32 %r<12>; .reg .b64 %rd<4>;\n"
+	"\tmov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.s32 %r4, %r1, %r2, %r3;\n"
+	"\tmov.u32 %r5, %laneid; shl.b32 %r6, %r4, 3; and.b32 %r7, %r6, 0xfff; add.u32 %r8, %r7, %r5;\n"
+	"\tld.param.b64 %rd1, [d]; mul.wide.u32 %rd2, %r8, 8; add.s64 %rd3, %rd1, %rd2;\n"
+	"\tred.global.add.u64 [%rd3], 1;\n\tret;\n}\n";
+
 static void check(const struct corpus_file *file, const char *probe_text, unsigned probes)
 {
 	char *text = corpus_load(file), *out = instrument_with(text, probe_text, every, probes);
@@ -113,6 +123,12 @@ END_TEST
 START_TEST(every_point_written_out)
 {
 	check(&corpus[_i], short_probe, 7);
+}
+END_TEST
+
+START_TEST(every_point_with_numbers)
+{
+	check(&corpus[_i], place_probe, 7);
 }
 END_TEST
 
@@ -238,6 +254,7 @@ int main(void)
 	tcase_add_loop_test(tcase, entry_and_exit, 0, CORPUS_COUNT);
 	tcase_add_loop_test(tcase, every_point, 0, CORPUS_COUNT);
 	tcase_add_loop_test(tcase, every_point_written_out, 0, CORPUS_COUNT);
+	tcase_add_loop_test(tcase, every_point_with_numbers, 0, CORPUS_COUNT);
 	tcase_add_loop_test(tcase, every_point_in_copies, 0, CORPUS_COUNT);
 	tcase_add_test(tcase, copied_parameters);
 	tcase_add_test(tcase, older_targets);

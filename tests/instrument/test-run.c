@@ -346,6 +346,45 @@ START_TEST(parameters)
 }
 END_TEST
 
+/*
+ * Adds 1 to its thread's own of the words at dev: block and thread of one dimension, with all
+ * three worked out.
+ */
+#define OF_THREAD \
+	".func probe(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k,\n" \
+	"\t.param .b64 p, .param .b64 a, .param .b32 s, .param .b32 c)\n{\n" \
+	"\t.reg .b32 %r<20>; .reg .b64 %rd<5>;\n" \
+	"\tmov.u32 %r1, %ctaid.y; mov.u32 %r2, %nctaid.x; mov.u32 %r3, %ctaid.x; mad.lo.s32 %r4, %r1, %r2, %r3;\n" \
+	"\tmov.u32 %r5, %ntid.x; mov.u32 %r6, %tid.y; mov.u32 %r7, %tid.x; mad.lo.s32 %r8, %r6, %r5, %r7;\n" \
+	"\tmad.lo.s32 %r9, %r4, %r5, %r8; shl.b32 %r10, %r9, 3;\n" \
+	"\tld.param.b64 %rd1, [d]; mul.wide.u32 %rd2, %r10, 1; add.s64 %rd3, %rd1, %rd2;\n" \
+	"\tld.global.u64 %rd4, [%rd3]; add.s64 %rd4, %rd4, 1; st.global.u64 [%rd3], %rd4;\n\tret;\n}\n"
+
+/* 5 rounds of 2 accesses, and threads with an odd number one more. */
+static const char rounds[] =
+	".version 7.0\n.target sm_75\n.address_size 64\n"
+	".visible .entry k(.param .u64 pm) { .reg .b64 %rd1; .reg .b32 %r<4>; .reg .pred %p<2>;\n"
+	"ld.param.u64 %rd1, [pm]; mov.u32 %r1, 0; mov.u32 %r3, %tid.x; and.b32 %r3, %r3, 1; setp.ne.u32 %p1, %r3, 0;\n"
+	"L: ld.global.u32 %r2, [%rd1]; ld.global.u32 %r2, [%rd1+4]; add.u32 %r1, %r1, 1; setp.lt.u32 %p0, %r1, 5; @%p0 bra L;\n"
+	"@%p1 ld.global.u32 %r2, [%rd1]; ret; }\n";
+
+START_TEST(each_thread_has_its_own)
+{
+	static const struct gt_probe loads = { .point = GT_POINT_LOAD, .function = "probe", .kernel = "*" };
+	uint64_t counts[3 * 33] = { 0 };
+	uint32_t read[2] = { 0 };
+	struct block params = pointer_and(read, 0);
+	char *out = instrument_with(rounds, OF_THREAD, &loads, 1);
+
+	hide(rounds, "k", 1, &params, (struct counters *)counts);
+	ck_assert_ptr_nonnull(strstr(out, "__gt_h0_0"));
+	run(out, in_copies ? "k" COPY : "k", 3, 33, params.bytes);
+	for (unsigned i = 0; i < 3 * 33; i++)
+		ck_assert_uint_eq(counts[i], 10 + i % 33 % 2);
+	free(out);
+}
+END_TEST
+
 /* Beside its copy the kernel runs without probes, also where functions that it calls have some. */
 START_TEST(kernels_beside_their_copies)
 {
@@ -401,6 +440,7 @@ static TCase *all(const char *name, void (*setup)(void))
 	LOOP(kernels_beside_their_copies, ways_out);
 	LOOP(one_elected_thread, elected);
 	tcase_add_test(tcase, groups_add_up);
+	tcase_add_test(tcase, each_thread_has_its_own);
 	tcase_add_loop_test(tcase, addresses, 0, 3);
 	tcase_add_test(tcase, parameters);
 	return tcase;

@@ -622,6 +622,70 @@ START_TEST(long_probes_are_called_where_there_are_many_places)
 }
 END_TEST
 
+/* A thread's number in the grid, of one dimension, in eight instructions but for FIRST. */
+#define PLACE(first) \
+	".func probe" PARAMS("p") " { .reg .b32 %r<9>; .reg .b64 %a<3>;\n" first \
+	" mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.s32 %r4, %r1, %r2, %r3; shl.b32 %r5, %r4, 1;\n" \
+	" add.s32 %r6, %r5, -4; and.b32 %r7, %r6, 0xff; mul.lo.s32 %r8, %r7, 8;\n" \
+	" ld.param.b64 %a1, [p1]; mul.wide.u32 %a2, %r8, 1; add.s64 %a1, %a1, %a2; red.global.add.u64 [%a1], 1; ret; }"
+
+/* What is the same at all places is done at the kernel's entry, and all there is of it at the places is one register. */
+START_TEST(numbers_are_worked_out_once)
+{
+	char *out = weave_probe(PLACE("mov.u32 %r1, %ctaid.x;"), GT_POINT_LOAD,
+				KERNEL("ld.u32 %r1, [%rd1]; ld.u32 %r2, [%rd1+4]; ret;"));
+
+	ck_assert_msg(strstr(out, "\n\t.reg .b32 %__gt_h0_0;\n\t{\n"
+		"\t.reg .b32 %r1; mov.u32 %r1, %ctaid.x;\n\t.reg .b32 %r2; mov.u32 %r2, %ntid.x;\n") != NULL, "%s", out);
+	ck_assert_msg(strstr(out, "\t.reg .b32 %r8; mul.lo.s32 %r8, %r7, 8;\n\tmov.b32 %__gt_h0_0, %r8;\n\t}\n") != NULL,
+		      "%s", out);
+	ck_assert_uint_eq(count_of(out, "mov.b32 %r8, %__gt_h0_0;"), 2);
+	ck_assert_uint_eq(count_of(out, "mad.lo.s32"), 1);
+	ck_assert_uint_eq(count_of(out, "%ctaid.x"), 1);
+	free(out);
+}
+END_TEST
+
+static const struct {
+	const char *probe;
+	uint32_t point;
+} unmoved[] = {
+	{ PLACE("mov.u32 %r1, %ctaid.x;"), GT_POINT_ENTRY },
+	/* It may differ: from place to place, or as the thread moves. */
+	{ PLACE("ld.param.u32 %r1, [p6];"), GT_POINT_LOAD },
+	{ PLACE("mov.u32 %r1, %smid;"), GT_POINT_LOAD },
+	{ PLACE("mov.u32 %r1, %ctaid.x; add.s32 %r1, %r1, 1;"), GT_POINT_LOAD },
+	{ PLACE(".reg .pred %q; setp.eq.u32 %q, 1, 1; @%q mov.u32 %r1, %ctaid.x;"), GT_POINT_LOAD },
+	{ PLACE("{ .reg .b32 %r8; } mov.u32 %r1, %ctaid.x;"), GT_POINT_LOAD },
+	/* Too little for a register. */
+	{ ".func probe" PARAMS("p") " { .reg .b32 %r1; .reg .b64 %a1; mov.u32 %r1, %tid.x; ld.param.b64 %a1, [p1];"
+	  " st.global.u32 [%a1], %r1; ret; }", GT_POINT_LOAD },
+};
+
+START_TEST(the_rest_stays_at_its_places)
+{
+	char *out = weave_probe(unmoved[_i].probe, unmoved[_i].point, KERNEL("ld.u32 %r1, [%rd1]; ret;"));
+
+	ck_assert_msg(!strstr(out, "__gt_h0"), "%s", out);
+	ck_assert_uint_eq(count_of(out, "call probe"), 0);
+	free(out);
+}
+END_TEST
+
+/* A function does not see its kernel's registers. */
+START_TEST(numbers_are_worked_out_in_functions)
+{
+	char *out = weave_probe(PLACE("mov.u32 %r1, %ctaid.x;"), GT_POINT_LOAD,
+				HEADER ".func f(.param .b64 a) { .reg .b64 %rd; .reg .b32 %r; ld.param.b64 %rd, [a]; ld.u32 %r, [%rd]; ret; }\n"
+				".entry k(.param .u64 x) { .reg .b64 %rd; ld.param.u64 %rd, [x];\n"
+				"{ .param .b64 a; st.param.b64 [a], %rd; call f, (a); } ret; }\n");
+
+	ck_assert_uint_eq(count_of(out, "mov.b32 %r8, %__gt_h0_0;"), 0);
+	ck_assert_uint_eq(count_of(out, "mad.lo.s32"), 2);	/* where nobody needs it, and there */
+	free(out);
+}
+END_TEST
+
 /* ---- limits and malformed requests ---- */
 
 START_TEST(parameter_limit)
@@ -860,6 +924,9 @@ int main(void)
 	tcase_add_test(tcase, parameter_limit);
 	tcase_add_test(tcase, malformed_probes);
 	tcase_add_test(tcase, no_plan_changes_nothing);
+	tcase_add_test(tcase, numbers_are_worked_out_once);
+	tcase_add_loop_test(tcase, the_rest_stays_at_its_places, 0, (int)(sizeof(unmoved) / sizeof(unmoved[0])));
+	tcase_add_test(tcase, numbers_are_worked_out_in_functions);
 	tcase_add_loop_test(tcase, shared_memory_is_aligned, 0, (int)(sizeof(alignments) / sizeof(alignments[0])));
 	tcase_add_test(tcase, launched_shared_memory_is_aligned);
 	tcase_add_test(tcase, target_and_features_are_kept);

@@ -134,7 +134,13 @@ static int can_move(const struct gt_ptx *ptx, const struct ptx_function *functio
 	return mentions == loads;
 }
 
-static void read_one(const struct gt_ptx *ptx, const struct gt_probe *probe, struct ptx_inline *in)
+static int is_at_ends(const struct gt_probe *probe)
+{
+	return probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT;
+}
+
+/* -ENOMEM. */
+static int read_one(const struct gt_ptx *ptx, const struct gt_probe *probe, struct ptx_inline *in)
 {
 	const struct ptx_function *function;
 	uint32_t f;
@@ -147,8 +153,9 @@ static void read_one(const struct gt_ptx *ptx, const struct gt_probe *probe, str
 			continue;
 		in->function = f;
 		in->possible = read_params(ptx, function, in->params) && can_move(ptx, function, in);
-		return;
+		return in->possible && !is_at_ends(probe) ? gt_hoist_find(ptx, function, &in->hoist) : 0;
 	}
+	return 0;
 }
 
 int gt_inlines_read(const char *probe_text, const struct gt_probe *probes, unsigned count,
@@ -173,45 +180,47 @@ int gt_inlines_read(const char *probe_text, const struct gt_probe *probes, unsig
 		free(inlines.of);
 		return r;
 	}
-	for (i = 0; !r && i < count; i++)
-		read_one(inlines.ptx, &probes[i], &inlines.of[i]);
+	inlines.count = count;
+	for (i = 0; inlines.ptx && !r && i < count; i++)
+		r = read_one(inlines.ptx, &probes[i], &inlines.of[i]);
+	if (r == -ENOMEM) {
+		gt_inlines_free(&inlines);
+		return r;
+	}
 	*ret_inlines = inlines;
 	return 0;
 }
 
 void gt_inlines_free(struct ptx_inlines *inlines)
 {
+	unsigned i;
+
+	for (i = 0; i < inlines->count; i++)
+		gt_hoist_free(&inlines->of[i].hoist);
 	gt_ptx_free(inlines->ptx);
 	free(inlines->of);
 }
 
 int gt_inline_wanted(const struct ptx_inline *inline_, const struct gt_probe *probe, int any)
 {
-	int at_ends = probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT;
+	uint32_t limit = is_at_ends(probe) ? INSTRUCTIONS_MAX_ENDS : INSTRUCTIONS_MAX;
 
-	if (any && at_ends)
+	if (any && is_at_ends(probe))
 		return inline_->possible;
-	return inline_->possible && !inline_->local &&
-	       inline_->instructions <= (at_ends ? INSTRUCTIONS_MAX_ENDS : INSTRUCTIONS_MAX);
+	return inline_->possible && !inline_->local && inline_->instructions - inline_->hoist.count <= limit;
 }
 
 /* "ret;" becomes a jump to the end of the body, under the same predicate. */
 static uint32_t write_return(struct ptx_text *out, const struct gt_ptx *ptx,
 			     const struct ptx_statement *statement)
 {
-	struct ptx_lexer lexer = { ptx->text, ptx->length, statement->at };
-	struct ptx_token token;
-
 	if (statement->predicate_length) {
 		gt_text_puts(out, statement->flags & PTX_NEGATED ? "@!" : "@");
 		gt_text_add(out, ptx->text + statement->predicate, statement->predicate_length);
 		gt_text_puts(out, " ");
 	}
 	gt_text_puts(out, "bra __gt_return;");
-	do {
-		gt_lex(&lexer, &token);
-	} while (!is_punct(&token, ';'));
-	return token.at + 1;
+	return gt_statement_end(ptx, statement);
 }
 
 static int is_return(const struct gt_ptx *ptx, const struct ptx_statement *statement)
@@ -222,9 +231,19 @@ static int is_return(const struct gt_ptx *ptx, const struct ptx_statement *state
 	       (!strcmp(opcode, "ret") || !strcmp(opcode, "ret.uni"));
 }
 
-void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines,
-		     const struct ptx_inline *inline_, const struct ptx_source sources[PTX_ARG_COUNT])
+void gt_inline_write_entry(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index)
 {
+	const struct ptx_inline *inline_ = &inlines->of[index];
+
+	if (!inline_->called && inline_->hoist.count)
+		gt_hoist_write_entry(out, inlines->ptx, &inlines->ptx->functions[inline_->function], &inline_->hoist,
+				     index);
+}
+
+void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index, int prepared,
+		     const struct ptx_source sources[PTX_ARG_COUNT])
+{
+	const struct ptx_inline *inline_ = &inlines->of[index];
 	const struct gt_ptx *ptx = inlines->ptx;
 	const struct ptx_function *function = &ptx->functions[inline_->function];
 	const struct ptx_statement *statement;
@@ -241,6 +260,9 @@ void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines,
 		copied = statement->at;
 		if (is_return(ptx, statement)) {
 			copied = write_return(out, ptx, statement);
+		} else if (prepared && inline_->hoist.count && inline_->hoist.moved[i]) {
+			gt_hoist_write_use(out, ptx, function, &inline_->hoist, i, index);
+			copied = gt_statement_end(ptx, statement);
 		} else if (statement->flags & PTX_PARAM_MOVE) {
 			argument = read_argument_load(ptx, inline_, statement, &reg, &end);
 			gt_text_puts(out, sources[argument].opcode);

@@ -9,6 +9,7 @@
 #ifndef GT_INSTRUMENT_INLINE_H
 #define GT_INSTRUMENT_INLINE_H
 
+#include "lib/agent/instrument/hoist.h"
 #include "lib/agent/instrument/ptx.h"
 #include "lib/agent/instrument/text.h"
 
@@ -27,11 +28,13 @@ struct ptx_inline {
 	uint32_t instructions;
 	uint32_t function;		/* index in the probe text's functions */
 	struct ptx_range params[PTX_ARG_COUNT];
+	struct ptx_hoist hoist;		/* where it is written out within kernels, not at their ends */
 };
 
 struct ptx_inlines {
 	struct gt_ptx *ptx;		/* the probe text behind a header; NULL: it did not parse, call all */
 	struct ptx_inline *of;		/* by probe */
+	unsigned count;
 };
 
 int gt_inlines_read(const char *probe_text, const struct gt_probe *probes, unsigned count,
@@ -41,16 +44,19 @@ void gt_inlines_free(struct ptx_inlines *inlines);
 /* Should this probe be written out at its point?  any: at ends however long it is. */
 int gt_inline_wanted(const struct ptx_inline *inline_, const struct gt_probe *probe, int any);
 
+/* At the entry of a kernel that has places of this probe: what it needs at all of them. */
+void gt_inline_write_entry(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index);
+
 /*
- * Writes the body in a scope of its own.  sources: for each argument the
+ * Writes the body of probe `index` in a scope of its own.  prepared: gt_inline_write_entry() came before.  sources: for each argument the
  * instruction with its operand that gives it, e.g. "ld.param.b64 [x+8]" as
  * { "ld.param.b64", "[x+8]" }.
  */
 struct ptx_source {
 	const char *opcode, *operand;
 };
-void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines,
-		     const struct ptx_inline *inline_, const struct ptx_source sources[PTX_ARG_COUNT]);
+void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index, int prepared,
+		     const struct ptx_source sources[PTX_ARG_COUNT]);
 
 /* The probe text without the functions that nothing calls any more. */
 void gt_inlines_write_rest(struct ptx_text *out, const struct ptx_inlines *inlines,

@@ -231,12 +231,15 @@ static void weave_entry(struct weave *w)
 {
 	uint32_t links = links_of(w, w->which, w->which_count, 0);
 	uint32_t wanting = links_of(w, w->which, w->which_count, GT_PROBE_WANTS_PARAMS);
+	unsigned i;
 
 	copy_to(w, w->function->body);
 	if (wanting && w->site.params == PTX_PARAMS_COPY)
 		gt_site_copy_params(&w->out, &w->site, wanting);
 	if (w->reach.calls_probed[w->function->kernel] && (w->which_count || !w->copying))
 		gt_site_fill_shared(&w->out, &w->site, links, wanting != 0);
+	for (i = 0; i < w->which_count; i++)
+		gt_inline_write_entry(&w->out, &w->inlines, w->which[i]);
 	write_site(w, probes_of(w, GT_POINT_ENTRY), NULL, NULL);
 }
 

@@ -239,7 +239,7 @@ static void write_probe(struct ptx_text *out, const struct ptx_site *site, unsig
 
 	if (!in->called) {
 		write_sources(out, site, probe, in->uses, kernel, space, sources);
-		gt_inline_write(out, site->inlines, in, sources);
+		gt_inline_write(out, site->inlines, index, site->kernel != NULL, sources);
 	} else {
 		write_sources(out, site, probe, all, kernel, space, sources);
 		write_call(out, probe, sources);
