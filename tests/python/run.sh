@@ -10,7 +10,9 @@ if [ -n "${SANITIZE_FLAGS-}" ]; then
 	# Python itself is built without; it frees little at its end.
 	LD_PRELOAD=$(${CC:-cc} -print-file-name=libasan.so)
 	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-	export LD_PRELOAD ASAN_OPTIONS
+	# Without Python's own pools, so that the ends of what we are given are known.
+	PYTHONMALLOC=malloc
+	export LD_PRELOAD ASAN_OPTIONS PYTHONMALLOC
 fi
 srcdir=$(cd "${srcdir:-.}" && pwd)
 PYTHONPATH=$PWD/bindings/python/stage:$srcdir/tests/python
