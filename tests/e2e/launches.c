@@ -3,7 +3,8 @@
  * A CUDA program to be traced by tests: what can be asked of kernels and set for
  * them, and every way to launch one.
  *
- *	launches answers	all that the driver says of two kernels, after some of it was set
+ *	launches answers [N]	all that the driver says of two kernels, after some of it was set; the agent is refused
+ *				memory the Nth time that it asks for some when the kernels are loaded
  *	launches cooperative	as many blocks as the driver says there is room for, and one
  *	launches resolved	by functions that cuGetProcAddress() gives out, old and new
  *	launches twins TIMES	two modules with one kernel name, loaded and unloaded
@@ -35,6 +36,25 @@ static const char ptx[] =
 
 static CUmodule module;
 static CUfunction add, far;
+static int refuse_in;	/* so many calls of calloc by the agent; 0: never */
+
+/* Called instead of the C library's, by the agent too. */
+__attribute__((visibility("default")))
+void *calloc(size_t count, size_t size)
+{
+	Dl_info caller;
+	void *memory;
+
+	if (refuse_in && dladdr(__builtin_return_address(0), &caller) &&
+	    strstr(caller.dli_fname, "libgputrace-agent") && !--refuse_in)
+		return NULL;
+	if (__builtin_mul_overflow(count, size, &size))
+		return NULL;
+	memory = malloc(size);
+	if (memory)
+		explicit_bzero(memory, size);	/* the compiler would make a calloc of memset */
+	return memory;
+}
 
 static void start(void)
 {
@@ -386,6 +406,8 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 
 	find_driver();
+	if (!strcmp(what, "answers") && argc > 2)
+		refuse_in = atoi(argv[2]);
 	start();
 	if (!strcmp(what, "answers"))
 		run_answers();

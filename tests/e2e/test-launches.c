@@ -51,6 +51,17 @@ START_TEST(answers)
 }
 END_TEST
 
+/* Whatever the agent has no memory for, the program is told what it would be told without us. */
+START_TEST(refused_memory)
+{
+	char number[8];
+
+	snprintf(number, sizeof(number), "%d", _i);
+	run_both("examples/bpf/threads.bpf.o", "answers", number);
+	ck_assert_ptr_nonnull(strstr(run.output, "2 functions: add far;"));
+}
+END_TEST
+
 /* What has no room with programs runs without, and this is said and counted. */
 START_TEST(no_room_for_a_copy)
 {
@@ -174,6 +185,7 @@ int main(void)
 	real_device = run_wants_real_device();
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, answers);
+	tcase_add_loop_test(tcase, refused_memory, 1, 41);
 	tcase_add_test(tcase, no_room_for_a_copy);
 	tcase_add_test(tcase, changed_in_place);
 	tcase_add_test(tcase, resolved);

@@ -278,7 +278,8 @@ struct gt_exec *gt_exec_prepare(CUgraph graph)
 	exec = exec_new();
 	if (exec) {
 		place_graph(exec, graph, exec);
-		qsort(exec->nodes, exec->node_count, sizeof(*exec->nodes), compare_placed);
+		if (exec->node_count)
+			qsort(exec->nodes, exec->node_count, sizeof(*exec->nodes), compare_placed);
 	}
 	pthread_mutex_unlock(&lock);
 	return exec;

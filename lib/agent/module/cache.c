@@ -75,11 +75,13 @@ struct gt_module *gt_cache_get(struct gt_source *source)
 	if (module)
 		return module;
 	module = gt_build(source);
-	if (module) {
-		module->users = 1;
-		module->next = cache;
-		cache = module;
+	if (!module) {
+		gt_note(4, "out of memory for a module's programs: its kernels run without, and are listed as loaded before");
+		return NULL;
 	}
+	module->users = 1;
+	module->next = cache;
+	cache = module;
 	return module;
 }
 

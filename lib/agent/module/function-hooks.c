@@ -69,19 +69,26 @@ static void sift(void **list, unsigned int room, void *const *all, unsigned int 
 	}
 }
 
+#define FEW 128u
+
 /* The program's list may have more room than there are functions, and holds anything there. */
 static CUresult list_own(void **list, unsigned int room, void *handle, const struct lister *driver)
 {
+	void *few[FEW] = { NULL }, **all = few;
 	unsigned int count = 0;
-	void **all = NULL;
 	CUresult result;
 
-	if (list && room && driver->count && !driver->count(&count, handle) && count)
+	if (!list || !room || !driver->count || driver->count(&count, handle))
+		return driver->list(list, room, handle);
+	if (count > FEW)
 		all = calloc(count, sizeof(*all));
-	result = all ? driver->list(all, count, handle) : driver->list(list, room, handle);
-	if (all && !result)
+	if (!all)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = driver->list(all, count, handle);
+	if (!result)
 		sift(list, room, all, count, handle, driver);
-	free(all);
+	if (all != few)
+		free(all);
 	return result;
 }
 

@@ -334,8 +334,11 @@ static bool load_copies(void *handle, enum gt_handle kind, struct image *image)
 			gt_module_give_up(module, result);
 		}
 	}
-	gt_module_loaded(handle, module, kind == GT_HANDLE_LIBRARY, copies);
-	return true;
+	if (gt_module_loaded(handle, module, kind == GT_HANDLE_LIBRARY, copies))
+		return true;
+	if (copies)
+		gt_cu.cuLibraryUnload(copies);
+	return false;
 }
 
 /* The library or module that the driver has it from; NULL: it does not tell. */

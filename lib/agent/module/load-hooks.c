@@ -19,11 +19,15 @@ static bool curious(void)
 	       (gt_session.probe_count || gt_session.flags & GT_CONFIG_LIST);
 }
 
+#define IS_LIBRARY(handle) _Generic(*(handle), CUlibrary: true, default: false)
+#define UNLOAD(handle) _Generic(*(handle), CUlibrary: gt_cu.cuLibraryUnload, default: gt_cu.cuModuleUnload)(*(handle))
+
 /*
  * Every load hook is the same: have the image looked at, give the driver the
- * replacement if there is one, and the original when there is none or the driver
- * will not have it.  LOOK looks at it, CALL_NEW loads `use`, CALL_OLD is what the
- * program asked for.
+ * replacement if there is one, and the original when there is none, the driver
+ * will not have it or there is no memory to know it by: its kernels could not be
+ * launched as they must be.  LOOK looks at it, CALL_NEW loads `use`, CALL_OLD is
+ * what the program asked for.
  */
 #define LOAD(handle, code, LOOK, CALL_NEW, CALL_OLD) \
 	int saved = errno; \
@@ -43,14 +47,21 @@ static bool curious(void)
 	result = CUDA_ERROR_INVALID_IMAGE; \
 	if (use) { \
 		result = CALL_NEW; \
-		if (result) \
+		if (result) { \
 			gt_module_give_up(module, result); \
+		} else { \
+			if (!gt_module_loaded(*handle, module, IS_LIBRARY(handle), NULL)) { \
+				UNLOAD(handle); \
+				result = CUDA_ERROR_OUT_OF_MEMORY; \
+			} \
+			module = NULL; \
+		} \
 	} \
 	if (result) \
 		result = CALL_OLD; \
 	saved = errno; \
 	if (module && !result) \
-		gt_module_loaded(*handle, module, _Generic(*(handle), CUlibrary: true, default: false), NULL); \
+		gt_module_loaded(*handle, module, IS_LIBRARY(handle), NULL); \
 	else if (module) \
 		gt_module_put(module); \
 	gt_leave(); \

@@ -119,9 +119,10 @@ void gt_module_give_up(struct gt_module *module, CUresult why)
 	pthread_mutex_unlock(&lock);
 }
 
-void gt_module_loaded(void *handle, struct gt_module *module, bool library, CUlibrary copies)
+bool gt_module_loaded(void *handle, struct gt_module *module, bool library, CUlibrary copies)
 {
 	struct loaded *loaded = calloc(1, sizeof(*loaded));
+	bool known = false;
 
 	pthread_mutex_lock(&lock);
 	if (!loaded || gt_table_set(&loaded_by_handle, handle, loaded)) {
@@ -136,8 +137,12 @@ void gt_module_loaded(void *handle, struct gt_module *module, bool library, CUli
 		if (all_loaded)
 			all_loaded->link = &loaded->next;
 		all_loaded = loaded;
+		known = true;
 	}
 	pthread_mutex_unlock(&lock);
+	if (!known)
+		gt_note(4, "out of memory for what is known of a module: its kernels run without programs");
+	return known;
 }
 
 void gt_module_alias(void *handle, void *known)

@@ -74,8 +74,9 @@ void gt_module_give_up(struct gt_module *module, CUresult why);
 /*
  * A handle (CUmodule, or CUlibrary if `library`) now stands for the module; takes over the caller's reference.
  * copies: what was loaded unseen and has its copies there, in a library of ours that ends with the handle; else NULL.
+ * False: out of memory; then the reference is gone, and nothing is known of the handle.
  */
-void gt_module_loaded(void *handle, struct gt_module *module, bool library, CUlibrary copies);
+bool gt_module_loaded(void *handle, struct gt_module *module, bool library, CUlibrary copies);
 bool gt_module_is_known(void *handle);
 /* A second handle for the same code (cuLibraryGetModule). */
 void gt_module_alias(void *handle, void *known);
