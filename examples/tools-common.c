@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -62,6 +63,16 @@ static void set_device(struct tool *tool, const char *value)
 		tool_fail(tool, "--device is 'gpu' or 'sim', not '%s'", value);
 }
 
+static void set_pid(struct tool *tool, const char *value)
+{
+	char *end;
+	long pid = strtol(value, &end, 10);
+
+	if (pid <= 0 || pid > INT_MAX || *end)
+		tool_fail(tool, "--pid is the number of a process, not '%s'", value);
+	tool->pid = (int)pid;
+}
+
 void tool_option(struct tool *tool, int option, const char *value)
 {
 	switch (option) {
@@ -72,9 +83,7 @@ void tool_option(struct tool *tool, int option, const char *value)
 		tool->agent = value;
 		break;
 	case 'p':
-		tool->pid = atoi(value);
-		if (tool->pid <= 0)
-			tool_fail(tool, "--pid is the number of a process, not '%s'", value);
+		set_pid(tool, value);
 		break;
 	case 'C':
 		tool->copies = 1;

@@ -34,8 +34,8 @@ struct gputrace_spawn_opts {
  * Prepare to run argv[0] (searched in PATH) with the agent in it.  The process
  * exists and waits; attach programs, then call gputrace_target_resume().
  * -ENOENT: no such program, agent or software device; -EACCES: not executable, or
- * the agent not readable; -EINVAL, -E2BIG: argv, opts; -ENOMEM and the errors of
- * fork(2) and socket(2).
+ * the agent not readable; -ENOEXEC: the agent is not a shared library; -EINVAL,
+ * -E2BIG: argv, opts; -ENOMEM and the errors of fork(2) and socket(2).
  */
 GPUTRACE_API int gputrace_target_spawn(struct gputrace_ctx *ctx, char *const argv[],
 				       const struct gputrace_spawn_opts *opts,
@@ -67,7 +67,7 @@ struct gputrace_live_opts {
  * otherwise.  Images loaded from then on get programs; the kernels of those
  * loaded before are listed, and their launches recorded (but see GPUTRACE_LIVE_COPIES).
  * -ESRCH: no such process; -EPERM: it may not be traced (the sentence says why);
- * -EBUSY: a debugger traces it; -ENOEXEC: libraries cannot be loaded into it;
+ * -EBUSY: a debugger traces it; -ENOEXEC: libraries cannot be loaded into it, or the agent is none;
  * -ENODEV: it has not loaded libcuda; -ENOENT, -EACCES: no agent, or it cannot be read;
  * -EINVAL, -E2BIG: pid, opts; -ENOMEM.
  */
@@ -78,7 +78,7 @@ GPUTRACE_API int gputrace_target_attach(struct gputrace_ctx *ctx, int pid,
 /*
  * Prepare to trace the calling process itself, whether it has loaded libcuda or not;
  * otherwise as gputrace_target_attach().  For use in this process alone, not in a child
- * forked from it.  -ENOENT, -EACCES, -EINVAL, -E2BIG, -ENOMEM: the same.
+ * forked from it.  -ENOENT, -EACCES, -ENOEXEC, -EINVAL, -E2BIG, -ENOMEM: the same.
  */
 GPUTRACE_API int gputrace_target_self(struct gputrace_ctx *ctx, const struct gputrace_live_opts *opts,
 				      struct gputrace_target **ret_target);

@@ -45,11 +45,13 @@ int gt_live_find_libcuda(struct gputrace_target *target)
 static int fill(struct gputrace_target *target, const struct gputrace_live_opts *opts)
 {
 	const char *agent = opts->agent ? opts->agent : gt_spawn_default_agent();
+	int r = gt_spawn_check_agent(agent);
 
+	if (r)
+		return r;
 	target->agent = realpath(agent, NULL);
-	if (!target->agent || access(target->agent, R_OK))
-		return gt_error(-errno, "%s: the agent that goes into the program cannot be read (%s); install libgputrace or set GPUTRACE_AGENT",
-				agent, strerror(errno));
+	if (!target->agent)
+		return gt_error(-errno, "%s: %s", agent, strerror(errno));
 	target->agent_ring_bytes = opts->agent_ring_bytes;
 	target->gpu_ring_bytes = opts->gpu_ring_bytes;
 	target->copies = opts->flags & GPUTRACE_LIVE_COPIES;

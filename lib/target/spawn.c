@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/target/spawn.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -50,6 +51,23 @@ const char *gt_spawn_sim_directory(void)
 	return path && *path ? path : GT_SIM_DIR;
 }
 
+/* Whatever else it is, the driver in the program would leave it out, and nobody would hear of it. */
+int gt_spawn_check_agent(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error = errno;
+	Elf64_Ehdr header = { 0 };
+	ssize_t n;
+
+	if (fd < 0)
+		return gt_error(-error, "%s: the agent that goes into the program cannot be read (%s); install libgputrace or set GPUTRACE_AGENT",
+				path, strerror(error));
+	n = read(fd, &header, sizeof(header));
+	close(fd);
+	if (n != sizeof(header) || memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_type != ET_DYN)
+		return gt_error(-ENOEXEC, "%s: the agent that goes into the program is not a shared library", path);
+	return 0;
+}
+
 int gt_spawn_check(char *const argv[], struct gputrace_spawn_opts *opts)
 {
 	int r;
@@ -60,10 +78,9 @@ int gt_spawn_check(char *const argv[], struct gputrace_spawn_opts *opts)
 		return gt_error(-EINVAL, "unknown device or flags in the spawn options");
 	if (!opts->agent)
 		opts->agent = gt_spawn_default_agent();
-	if (access(opts->agent, R_OK))
-		return gt_error(-errno, "%s: the agent that goes into the program cannot be read (%s); install libgputrace or set GPUTRACE_AGENT",
-				opts->agent, strerror(errno));
-	r = gt_spawn_check_ring("agent_ring_bytes", &opts->agent_ring_bytes);
+	r = gt_spawn_check_agent(opts->agent);
+	if (!r)
+		r = gt_spawn_check_ring("agent_ring_bytes", &opts->agent_ring_bytes);
 	if (!r)
 		r = gt_spawn_check_ring("gpu_ring_bytes", &opts->gpu_ring_bytes);
 	return r;

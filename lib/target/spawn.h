@@ -12,6 +12,7 @@ struct gputrace_spawn_opts;
 const char *gt_spawn_default_agent(void);
 const char *gt_spawn_sim_directory(void);
 int gt_spawn_check_ring(const char *what, uint64_t *bytes);
+int gt_spawn_check_agent(const char *path);
 
 /* Check arguments and fill in defaults; errors as gputrace_target_spawn(). */
 int gt_spawn_check(char *const argv[], struct gputrace_spawn_opts *opts);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attaching to a program that runs already, on the software device. */
 #include <check.h>
+#include <elf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
@@ -342,7 +343,8 @@ START_TEST(an_agent_that_cannot_be_loaded)
 	snprintf(path, sizeof(path), "%s.broken", getenv("GPUTRACE_AGENT"));
 	file = fopen(path, "w");
 	ck_assert_ptr_nonnull(file);
-	fputs("no ELF file", file);
+	/* It looks like one. */
+	fwrite(&(Elf64_Ehdr){ .e_ident = ELFMAG, .e_type = ET_DYN }, sizeof(Elf64_Ehdr), 1, file);
 	fclose(file);
 	start_program(TARGET_PATH, "live", "2", NULL, true);
 	expect("ready");

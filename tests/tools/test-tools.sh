@@ -46,6 +46,11 @@ for tool in "./gputrace-record --no-api" "./gputrace-run examples/bpf/threads.bp
 done
 expect 125 "not 'magic'" ./gputrace-record --api=magic -- true
 expect 125 "the agent" ./gputrace-record --agent=/nonexistent.so -- true
+expect 125 "not a shared library" ./gputrace-record --agent="$dir/text.bpf.o" -- true
+expect 125 "not a shared library" ./gputrace-record --agent=/dev/null -- true
+for pid in 0 -1 12abc 4294967297 99999999999999999999 ""; do
+	expect 125 "the number of a process, not '$pid'" ./gputrace-record --pid="$pid"
+done
 expect 125 "/nonexistent/trace.json" ./gputrace-record --no-api -o /nonexistent/trace.json -- true
 expect 125 "/dev/full" ./gputrace-record --no-api -o /dev/full -- true
 
