@@ -179,11 +179,11 @@ int gt_map_keep_instance(struct gputrace_map *map, unsigned index)
 		instance->memory = NULL;
 		return 0;
 	}
+	instance->fd = -1;
 	copy = copy_of(map, instance);
 	if (!copy)
 		return gt_error(-ENOMEM, "out of memory for the contents of map %s", map->name);
 	instance->memory = copy;
-	instance->fd = -1;
 	instance->owned = true;
 	instance->refresh = NULL;
 	instance->data = NULL;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maps as numpy arrays."""
 import gc
+import os
 
-from common import THREADS, EventType, gputrace, main, spawn, unittest
+from common import THREADS, EventType, Run, gputrace, main, spawn, unittest
 from gputrace import MapType
 
 try:
@@ -78,6 +79,27 @@ class Arrays(unittest.TestCase):
         del object
         gc.collect()
         self.assertEqual([int(view[0]) for view in views], last[:len(views)])
+
+    @unittest.skipIf(os.geteuid(), "kernel programs need root")
+    def test_in_place_of_a_map_shared_with_the_kernel(self):
+        object = gputrace.Object.open("examples/bpf/launch-shared.bpf.o")
+        views, seen = [], []
+
+        def watch(target, event):
+            if not views:
+                views.append(object["counts"].numpy_view())
+            seen.append(views[0].tolist())
+
+        run = Run("reload", "5", object=object, watch=watch)
+        self.assertEqual(run.counts[EventType.LAUNCH], 5)
+        # While it was shared, and what stays of it.
+        self.assertEqual((seen[-1], views[0].tolist()), ([5, 5], [5, 5]))
+        object["counts"].initial[0] = 100
+        self.assertEqual(views[0].tolist(), [100, 5])
+        self.assertEqual(object["counts"].numpy_view().tolist(), [100, 5])
+        object.close()
+        gc.collect()
+        self.assertEqual(views[0].tolist(), [100, 5])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """See inside CUDA programs: driver calls, kernels and BPF programs on the GPU, on one clock.
 
+A part of this very program, and a table of its kernels:
+
     import gputrace
+
+    with gputrace.trace() as t:
+        model(x)
+    print(t)
+
+Another program, event by event:
 
     with gputrace.Target.spawn(["./vecadd"]) as target:
         target.attach_timeline()
