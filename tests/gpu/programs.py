@@ -87,6 +87,7 @@ PROGRAMS = {
     # Python.
     "ddp": variant("ddp.py"),
     "torch-profiler": variant("torch-profiler.py"),
+    "torch-stack": variant("torch-stack.py"),
     "torch-step": variant("torch-step.py"),
     "with-cupy": variant("with-cupy.py"),
     "with-triton": variant("with-triton.py"),
