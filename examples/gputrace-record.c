@@ -228,7 +228,8 @@ static char **parse(struct record *record, int argc, char **argv)
 
 static void attach_functions(struct record *record, struct gputrace_link **link)
 {
-	struct gputrace_functions_opts opts = { .size = sizeof(opts), .stack_frames = record->stack_frames };
+	struct gputrace_functions_opts opts = { .size = sizeof(opts), .stack_frames = record->stack_frames,
+						.stack_bytes = record->stack_bytes };
 	const char *colon = strrchr(record->functions, ':');
 	char library[4096];
 

@@ -127,9 +127,10 @@ GPUTRACE_API int gputrace_attach_nvtx(struct gputrace_target *target, struct gpu
 
 struct gputrace_functions_opts {
 	uint64_t size;
-	uint64_t ring_bytes;	/* kernel ring buffer, a power of two; default 4 MiB */
+	uint64_t ring_bytes;	/* kernel ring buffer, a power of two; default 4 MiB, with stack_bytes 32 MiB */
 	uint32_t flags;		/* 0 */
-	uint32_t stack_frames;	/* as in struct gputrace_api_opts */
+	uint32_t stack_frames, stack_bytes;	/* as in struct gputrace_api_opts */
+	uint32_t reserved;	/* 0 */
 };
 
 /*

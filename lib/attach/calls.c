@@ -23,6 +23,7 @@ static int open_trace(struct gputrace_link *link, struct gt_api_trace_opts *opts
 {
 	opts->notes = &link->notes;
 	link->by_pattern = opts->pattern != NULL;
+	link->unwinds = opts->stack_bytes != 0;
 	return gt_api_trace_open(opts, &link->api);
 }
 
@@ -85,12 +86,11 @@ static int attach_by_uprobes(struct gputrace_link *link, const struct gputrace_a
 		.library = opts->library,
 		.ring_bytes = opts->ring_bytes,
 		.stack_frames = opts->stack_frames,
+		.stack_bytes = opts->stack_bytes,
 		.pid = target->pid,
 		.flags = opts->flags & GPUTRACE_API_QUERIES ? GT_API_TRACE_QUERIES : 0,
 	};
 
-	if (opts->stack_bytes)
-		return gt_error(-EOPNOTSUPP, "uprobes cannot copy stacks");
 	if (!trace.library && target->kind == GT_TARGET_WATCHED)
 		return open_following(link, &trace, GT_LIBCUDA);
 	if (!trace.library)
@@ -122,6 +122,7 @@ static int attach_by_agent(struct gputrace_link *link, const struct gputrace_api
 	link->recording = GT_CONFIG_CALLS | (opts->flags & GPUTRACE_API_QUERIES ? GT_CONFIG_QUERIES : 0);
 	link->stack_frames = opts->stack_frames;
 	link->stack_bytes = opts->stack_bytes;
+	link->unwinds = opts->stack_bytes != 0;
 	want_thread_rings(target, opts->ring_bytes);
 	return 0;
 }
@@ -209,12 +210,16 @@ int gputrace_attach_functions(struct gputrace_target *target, const char *librar
 
 	if (r)
 		return r;
-	if (known.flags)
-		return gt_error(-EINVAL, "unknown flags in struct gputrace_functions_opts");
+	if (known.flags || known.reserved)
+		return gt_error(-EINVAL, "unknown flags, or a reserved field that is not 0, in struct gputrace_functions_opts");
+	r = check_stack(&known.stack_frames, known.stack_bytes, &known.ring_bytes);
+	if (r)
+		return r;
 	if (!library || !*library || !pattern || !*pattern)
 		return gt_error(-EINVAL, "name a library and a pattern of its functions");
-	trace.ring_bytes = known.ring_bytes ? known.ring_bytes : DEFAULT_RING;
+	trace.ring_bytes = known.ring_bytes;
 	trace.stack_frames = known.stack_frames;
+	trace.stack_bytes = known.stack_bytes;
 	r = gt_link_new(target, false, &link);
 	if (r)
 		return r;

@@ -30,6 +30,7 @@ struct gputrace_link {
 	/* CPU side */
 	struct gt_api_trace *api;
 	bool by_pattern;		/* it watches other functions than the driver API's */
+	bool unwinds;			/* stacks come as copies */
 	uint32_t recording;		/* what the agent records for it: GT_CONFIG_CALLS and the like */
 	uint32_t stack_frames, stack_bytes;	/* of such calls */
 	struct gt_notes notes;		/* what the stream has to say of it */

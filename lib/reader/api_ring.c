@@ -39,7 +39,7 @@ void gt_reader_meet(struct gputrace_reader *reader, const struct gt_process *pro
 	bool unwinds = false;
 
 	for (const struct gputrace_link *link = reader->target->links; link; link = link->next)
-		unwinds |= link->stack_bytes != 0;
+		unwinds |= link->unwinds;
 	if (unwinds && unwinder(reader))
 		gt_symbolizer_meet(unwinder(reader), process->pid);
 }

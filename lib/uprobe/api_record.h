@@ -7,7 +7,13 @@
 #define GT_API_DEPTH_MAX 8	/* exported functions that call each other on one thread */
 #define GT_API_STACK_MAX 127	/* kernel.perf_event_max_stack, as the kernel comes */
 
-/* One call in the ring: args has arg_count elements, and what follows them is the caller's stack. */
+/* Stacks are copied by whole pages, each of which is there or not: the copy begins below what is wanted and ends behind. */
+#define GT_API_PAGE 4096
+
+/*
+ * One call in the ring: args has arg_count elements, and what follows them is the caller's
+ * stack: return addresses; or, where copies are wanted, struct gt_stack_registers and a copy.
+ */
 struct gt_api_record {
 	__u64 enter, leave;	/* bpf_ktime_get_ns(), CLOCK_MONOTONIC */
 	__u32 pid, tid;
@@ -33,6 +39,7 @@ struct gt_api_config {
 	__u32 pid_ns;		/* inode of the opener's pid namespace, 0: the initial one */
 	__u32 everybody;	/* no filter */
 	__u32 stack_frames;	/* of the caller's stack, at most GT_API_STACK_MAX; 0: none */
+	__u32 stack_bytes;	/* instead: how many of its bytes, at most GT_STACK_COPY_MAX; 0: not so */
 };
 
 struct gt_api_counters {

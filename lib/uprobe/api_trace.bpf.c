@@ -12,6 +12,7 @@
 
 #include "lib/uprobe/api_record.h"
 #include "lib/uprobe/api_flags.h"
+#include "lib/wire/stack.h"
 
 /*
  * What the calling convention says.  At entry the caller's stack pointer is
@@ -37,6 +38,10 @@
 	(args)[4] = (regs)->r8; \
 	(args)[5] = (regs)->r9; \
 } while (0)
+#define STACK_REGISTERS(regs) { \
+	.pc = (regs)->rip, .sp = (regs)->rsp, .rbx = (regs)->rbx, .rbp = (regs)->rbp, \
+	.r12 = (regs)->r12, .r13 = (regs)->r13, .r14 = (regs)->r14, .r15 = (regs)->r15, \
+}
 #elif defined(__TARGET_ARCH_arm64)
 #define REGS struct user_pt_regs
 #define SP(regs) ((regs)->sp)
@@ -54,6 +59,7 @@
 	(args)[6] = (regs)->regs[6]; \
 	(args)[7] = (regs)->regs[7]; \
 } while (0)
+#define STACK_REGISTERS(regs) { .pc = 0 }	/* no copies are asked for */
 #else
 #error "no calling convention for this processor"
 #endif
@@ -80,7 +86,11 @@ struct counter {
 struct signal_struct {
 	struct counter live;
 };
+struct mm_struct {
+	unsigned long start_stack;
+};
 struct task_struct {
+	struct mm_struct *mm;
 	int pid, tgid;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
@@ -223,6 +233,61 @@ static void emit_with_stack(struct thread *thread, struct gt_api_record *call, R
 	if (stack > 0)
 		size += at_most(stack, GT_API_STACK_MAX * sizeof(__u64));
 	output(thread->record, size);
+}
+
+#define FIRST_STACK_MAX (128ull << 20)	/* nothing else lies so near below its end */
+#define PAGES_MAX (GT_STACK_COPY_MAX / GT_API_PAGE + 2)
+
+/* Where the stack ends that `sp` is on, or as many pages above it as are ever copied. */
+static __u64 stack_end(__u64 sp)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 first = BPF_CORE_READ(task, mm, start_stack), page = sp & ~(GT_API_PAGE - 1ull);
+	char byte;
+
+	/* Above it are the program's arguments and its environment. */
+	if (first > sp && first - sp < FIRST_STACK_MAX)
+		return first;
+	for (int i = 0; i < PAGES_MAX; i++) {
+		page += GT_API_PAGE;
+		if (bpf_probe_read_user(&byte, sizeof(byte), (const void *)page))
+			break;
+	}
+	return page;
+}
+
+/* From `begin`, where the page begins that `sp` is in. */
+static __u64 count_pages(__u64 sp, __u64 begin)
+{
+	__u64 end = stack_end(sp);
+
+	if (end - sp > config.stack_bytes)
+		end = sp + config.stack_bytes;
+	return at_most((end - begin + GT_API_PAGE - 1) / GT_API_PAGE, PAGES_MAX);
+}
+
+static void emit_with_copy(struct gt_api_record *call, REGS *regs)
+{
+	struct gt_stack_registers registers = STACK_REGISTERS(regs);
+	__u64 begin = registers.sp & ~(GT_API_PAGE - 1ull), pages = count_pages(registers.sp, begin);
+	__u64 head = finish(call), at = head + sizeof(registers);
+	struct bpf_dynptr record;
+
+	if (bpf_ringbuf_reserve_dynptr(&calls, at + pages * GT_API_PAGE, 0, &record)) {
+		bpf_ringbuf_discard_dynptr(&record, BPF_RB_NO_WAKEUP);
+		count_lost();
+		return;
+	}
+	bpf_dynptr_write(&record, 0, call, head, 0);
+	bpf_dynptr_write(&record, head, &registers, sizeof(registers), 0);
+	for (__u32 i = 0; i < PAGES_MAX && i < pages; i++) {
+		__u64 offset = i * GT_API_PAGE;
+		void *to = bpf_dynptr_data(&record, at + offset, GT_API_PAGE);
+
+		if (to)
+			bpf_probe_read_user(to, GT_API_PAGE, (const void *)(begin + offset));
+	}
+	bpf_ringbuf_submit_dynptr(&record, BPF_RB_NO_WAKEUP);
 }
 
 /* A call that was left by longjmp or by the end of its thread. */
@@ -377,7 +442,9 @@ int gt_api_leave(REGS *regs)
 	thread->depth--;
 	frame->call.leave = leave;
 	frame->call.result = RESULT(regs);
-	if (config.stack_frames)
+	if (config.stack_bytes)
+		emit_with_copy(&frame->call, regs);
+	else if (config.stack_frames)
 		emit_with_stack(thread, &frame->call, regs);
 	else
 		emit(&frame->call);

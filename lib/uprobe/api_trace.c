@@ -24,6 +24,7 @@
 #include "lib/util/error.h"
 #include "lib/util/mappings.h"
 #include "lib/util/notes.h"
+#include "lib/wire/stack.h"
 
 _Static_assert(GT_API_CALL_ARGS == GT_API_ARGS_MAX, "both count the same arguments");
 
@@ -62,9 +63,11 @@ static int check_opts(const struct gt_api_trace_opts *opts)
 		return gt_error(-EINVAL, "unknown flags %#x", opts->flags);
 	if (opts->pid == 0 || opts->pid < -1)
 		return gt_error(-EINVAL, "process id %d", (int)opts->pid);
-	if (opts->stack_frames > GT_API_STACK_MAX)
+	if (!opts->stack_bytes && opts->stack_frames > GT_API_STACK_MAX)
 		return gt_error(-EINVAL, "%u frames of the stack: at most %d can be taken", opts->stack_frames,
 				GT_API_STACK_MAX);
+	if (opts->stack_bytes && libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_ringbuf_reserve_dynptr, NULL) != 1)
+		return gt_error(-EOPNOTSUPP, "uprobes cannot copy stacks on this kernel (Linux 5.19 and newer can)");
 	return 0;
 }
 
@@ -126,6 +129,7 @@ static int configure(struct gt_api_trace *trace)
 	config->pid_ns = pid_namespace();
 	config->everybody = opts->pid == -1;
 	config->stack_frames = opts->stack_frames;
+	config->stack_bytes = opts->stack_bytes;
 	r = bpf_map__set_max_entries(bpf_object__find_map_by_name(trace->object, "calls"),
 				     opts->ring_bytes);
 	if (r == 0)
@@ -473,6 +477,32 @@ static bool known_function(const struct gt_api_trace *trace, const struct gt_api
 	return sites->names ? record->function < sites->count : gt_api_name(record->function) != NULL;
 }
 
+/* What follows the arguments; the ring keeps records at multiples of eight bytes. */
+static void fill_stack(const struct gt_api_trace_opts *opts, const uint8_t *bytes, size_t size,
+		       struct gt_api_call *call)
+{
+	const struct gt_stack_registers *registers = (const void *)bytes;
+	size_t before;
+
+	if (!opts->stack_bytes) {
+		call->stack = (const void *)bytes;
+		call->stack_count = (uint32_t)(size / sizeof(*call->stack));
+		return;
+	}
+	/* A call that never returned has none. */
+	if (size < sizeof(*registers))
+		return;
+	before = registers->sp % GT_API_PAGE;
+	size -= sizeof(*registers);
+	call->registers = registers;
+	call->stack_frames = opts->stack_frames;
+	if (size <= before)
+		return;
+	size -= before;
+	call->copy = bytes + sizeof(*registers) + before;
+	call->copy_bytes = size < opts->stack_bytes ? (uint32_t)size : opts->stack_bytes;
+}
+
 static int take_record(void *data, void *bytes, size_t size)
 {
 	const size_t head = offsetof(struct gt_api_record, args);
@@ -488,9 +518,7 @@ static int take_record(void *data, void *bytes, size_t size)
 	if (record.arg_count > GT_API_ARGS_MAX || size < args || !known_function(trace, &record))
 		return -EBADMSG;
 	fill_call(&trace->files[record.library]->sites, &record, &call);
-	/* The ring keeps records at multiples of eight bytes. */
-	call.stack = (const uint64_t *)((const char *)bytes + args);
-	call.stack_count = (uint32_t)((size - args) / sizeof(*call.stack));
+	fill_stack(&trace->opts, (const uint8_t *)bytes + args, size - args, &call);
 	trace->fn(trace->data, &call);
 	trace->taken++;
 	trace->budget -= RECORD_BYTES(size);

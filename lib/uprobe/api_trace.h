@@ -48,7 +48,8 @@ struct gt_api_trace_opts {
 	uint64_t ring_bytes;	/* power of two, at least a page */
 	pid_t pid;		/* this process and those it has started and will start; -1: every process */
 	uint32_t flags;		/* GT_API_TRACE_* */
-	uint32_t stack_frames;	/* of the caller's stack to take with each call, at most 127 */
+	uint32_t stack_frames;	/* of the caller's stack to take with each call, at most 127; with copies GT_UNWIND_FRAMES */
+	uint32_t stack_bytes;	/* of it to copy, for the reader to find the callers in; 0: they are found here */
 };
 
 #define GT_API_TRACE_QUERIES 1u		/* functions that only ask too (cuCtxGetCurrent, ...): many calls, little news */

@@ -6,13 +6,15 @@
 #ifndef GT_WIRE_STACK_H
 #define GT_WIRE_STACK_H
 
-#include <stdint.h>
-
-/* What the caller finds in its registers, those that functions keep; copied bytes are those from sp on. */
+/*
+ * What the caller finds in its registers, those that functions keep; copied bytes are
+ * those from sp on.  Without <stdint.h>, which programs for the operating system's
+ * kernel do not have.
+ */
 struct gt_stack_registers {
-	uint64_t pc;		/* where the call returned to */
-	uint64_t sp;		/* behind the return address */
-	uint64_t rbx, rbp, r12, r13, r14, r15;
+	unsigned long long pc;		/* where the call returned to */
+	unsigned long long sp;		/* behind the return address */
+	unsigned long long rbx, rbp, r12, r13, r14, r15;
 };
 
 #define GT_STACK_COPY_MAX 61440u	/* bytes of a copy, so that a record holds it */

@@ -23,7 +23,7 @@
 
 /* The stack of the one launch. */
 struct seen {
-	unsigned launches;
+	unsigned launches;	/* or calls of chain_first() */
 	unsigned addresses;
 	char names[64][64];	/* "-": without one */
 	char why[128];		/* the last one had none */
@@ -42,9 +42,10 @@ struct session {
 };
 
 static struct session session;
+static uint32_t way;		/* in which calls are recorded: GPUTRACE_API_AGENT or _UPROBES */
 
 /* The program's standard input is a pipe that we hold the other end of. */
-static void spawn(const char *const *argv, const struct gputrace_api_opts *opts)
+static void spawn(const char *const *argv)
 {
 	struct gputrace_spawn_opts options = { .size = sizeof(options), .device = GPUTRACE_DEVICE_SIM };
 	int saved = dup(STDIN_FILENO), ends[2], r;
@@ -58,11 +59,24 @@ static void spawn(const char *const *argv, const struct gputrace_api_opts *opts)
 	ck_assert_msg(!r, "spawn: %s", gputrace_last_error());
 	ck_assert_int_ge(dup2(saved, STDIN_FILENO), 0);
 	close(saved);
+	ck_assert_int_eq(gputrace_symbolizer_new(NULL, &session.symbolizer), 0);
+}
+
+static void resume(void)
+{
+	int r = gputrace_target_resume(session.target);
+
+	ck_assert_msg(!r, "resume: %s", gputrace_last_error());
+}
+
+static void start(const char *const *argv, const struct gputrace_api_opts *opts)
+{
+	int r;
+
+	spawn(argv);
 	r = gputrace_attach_api(session.target, opts, &session.link);
 	ck_assert_msg(!r, "attach: %s", gputrace_last_error());
-	ck_assert_int_eq(gputrace_symbolizer_new(NULL, &session.symbolizer), 0);
-	r = gputrace_target_resume(session.target);
-	ck_assert_msg(!r, "resume: %s", gputrace_last_error());
+	resume();
 }
 
 static void start_reader(void)
@@ -87,9 +101,16 @@ static void let_go(void)
 	session.input = -1;
 }
 
-static void setup(void)
+static void setup_agent(void)
 {
 	session = (struct session){ .input = -1 };
+	way = GPUTRACE_API_AGENT;
+}
+
+static void setup_uprobes(void)
+{
+	session = (struct session){ .input = -1 };
+	way = GPUTRACE_API_UPROBES;
 }
 
 static void teardown(void)
@@ -134,7 +155,8 @@ static void follow(bool to_the_end)
 
 			ck_assert_int_ne(type, GPUTRACE_EVENT_LOST);
 			session.began |= type == GPUTRACE_EVENT_PROCESS;
-			if (type != GPUTRACE_EVENT_API || strcmp(gputrace_event_get_name(event), "cuLaunchKernel"))
+			if (type != GPUTRACE_EVENT_CALL &&
+			    (type != GPUTRACE_EVENT_API || strcmp(gputrace_event_get_name(event), "cuLaunchKernel")))
 				continue;
 			take_launch(event);
 			let_go();
@@ -147,7 +169,7 @@ static void run(const char *mode, const char *library, const struct gputrace_api
 {
 	const char *const argv[] = { PROGRAM, mode, library, NULL };
 
-	spawn(argv, opts);
+	start(argv, opts);
 	start_reader();
 	follow(true);
 	ck_assert_uint_eq(session.seen.launches, 1);
@@ -156,7 +178,7 @@ static void run(const char *mode, const char *library, const struct gputrace_api
 static struct gputrace_api_opts unwinding(uint32_t bytes)
 {
 	return (struct gputrace_api_opts){
-		.size = sizeof(struct gputrace_api_opts), .flags = GPUTRACE_API_AGENT, .stack_bytes = bytes,
+		.size = sizeof(struct gputrace_api_opts), .flags = way, .stack_bytes = bytes,
 	};
 }
 
@@ -309,7 +331,7 @@ START_TEST(in_another_mount_namespace)
 	};
 	const struct gputrace_api_opts opts = unwinding(16384);
 
-	spawn(argv, &opts);
+	start(argv, &opts);
 	start_reader();
 	follow(true);
 	ck_assert_uint_eq(session.seen.launches, 1);
@@ -323,7 +345,7 @@ START_TEST(of_a_process_that_has_gone)
 	static const char *const argv[] = { PROGRAM, "brief", CHAIN_LIBRARY, NULL };
 	const struct gputrace_api_opts opts = unwinding(16384);
 
-	spawn(argv, &opts);
+	start(argv, &opts);
 	start_reader();
 	follow(false);
 	let_go();
@@ -340,7 +362,7 @@ START_TEST(of_a_process_that_was_never_seen)
 	static const char *const argv[] = { PROGRAM, "brief", CHAIN_LIBRARY, NULL };
 	const struct gputrace_api_opts opts = unwinding(16384);
 
-	spawn(argv, &opts);
+	start(argv, &opts);
 	let_go();
 	wait_for_its_end();
 	start_reader();
@@ -348,6 +370,23 @@ START_TEST(of_a_process_that_was_never_seen)
 	ck_assert_uint_eq(session.seen.launches, 1);
 	ck_assert_uint_eq(session.seen.addresses, 1);
 	ck_assert_int_eq(session.seen.end, GPUTRACE_STACK_LOST);
+}
+END_TEST
+
+START_TEST(of_any_function)
+{
+	static const char *const argv[] = { PROGRAM, "chain", CHAIN_LIBRARY, NULL }, *const callers[] = { "work", "main", NULL };
+	const struct gputrace_functions_opts opts = { .size = sizeof(opts), .stack_bytes = 16384 };
+	int r;
+
+	spawn(argv);
+	r = gputrace_attach_functions(session.target, CHAIN_LIBRARY, "chain_first", &opts, &session.link);
+	ck_assert_msg(!r, "attach: %s", gputrace_last_error());
+	resume();
+	start_reader();
+	follow(true);
+	ck_assert_uint_eq(session.seen.launches, 1);
+	assert_complete(callers, "_start");
 }
 END_TEST
 
@@ -360,10 +399,9 @@ START_TEST(options_that_make_no_sense)
 		{ 8192, 0, 65536, "ring_bytes is 65536: give a power of two from 1048576 to 2^30" },
 	};
 	static const char *const argv[] = { PROGRAM, NULL };
-	const struct gputrace_api_opts opts = unwinding(16384);
 	struct gputrace_link *link = NULL;
 
-	spawn(argv, &opts);
+	spawn(argv);
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct gputrace_api_opts bad = unwinding(wrong[i].bytes);
 
@@ -376,23 +414,37 @@ START_TEST(options_that_make_no_sense)
 }
 END_TEST
 
-int main(void)
+/* What is the same in both ways. */
+static TCase *common_tests(const char *name, void (*setup)(void))
 {
-	TCase *tcase = tcase_create("unwind");
+	TCase *tcase = tcase_create(name);
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, every_caller_is_there);
-	tcase_add_test(tcase, frame_pointers_alone_do_not_lead_there);
 	tcase_add_test(tcase, of_a_thread);
 	tcase_add_test(tcase, through_code_made_at_run_time);
 	tcase_add_loop_test(tcase, deeper_than_the_copy, 0, 2);
 	tcase_add_test(tcase, more_callers_than_frames);
-	/* As root with capabilities, and without. */
-	tcase_add_loop_test(tcase, library_deleted_while_mapped, geteuid() ? 1 : 0, 2);
-	if (!geteuid())
-		tcase_add_test(tcase, in_another_mount_namespace);
 	tcase_add_test(tcase, of_a_process_that_has_gone);
 	tcase_add_test(tcase, of_a_process_that_was_never_seen);
-	tcase_add_test(tcase, options_that_make_no_sense);
-	return run_case("unwind", tcase);
+	return tcase;
+}
+
+int main(void)
+{
+	TCase *agent = common_tests("agent", setup_agent), *uprobes;
+	Suite *suite = suite_create("unwind");
+
+	tcase_add_test(agent, frame_pointers_alone_do_not_lead_there);
+	/* As root with capabilities, and without. */
+	tcase_add_loop_test(agent, library_deleted_while_mapped, geteuid() ? 1 : 0, 2);
+	tcase_add_test(agent, options_that_make_no_sense);
+	suite_add_tcase(suite, agent);
+	if (!geteuid()) {
+		uprobes = common_tests("uprobes", setup_uprobes);
+		tcase_add_test(uprobes, of_any_function);
+		tcase_add_test(uprobes, in_another_mount_namespace);
+		suite_add_tcase(suite, uprobes);
+	}
+	return run_suite(suite);
 }

@@ -200,19 +200,19 @@ class Target(Handle):
                                     stack_frames=stack_frames, stack_bytes=stack_bytes))
 
     def attach_functions(self, library: Path, pattern: str, *, ring_bytes: int = 0,
-                         stack_frames: int = 0) -> Link:
+                         stack_frames: int = 0, stack_bytes: int = 0) -> Link:
         """Record the calls of functions whose names match a pattern (EventType.CALL).
 
         library     path of a shared library or program; or a name without a slash, of a
                     library that the target has loaded or that the loader finds
         pattern     '*' stands for any text, '?' for any character
-        ring_bytes, stack_frames
+        ring_bytes, stack_frames, stack_bytes
                     as in attach_api()
         """
         return self._attach(lib.gputrace_attach_functions, ffi.new("char[]", path_bytes(library)),
                             ffi.new("char[]", pattern.encode()),
                             options("gputrace_functions_opts", ring_bytes=ring_bytes,
-                                    stack_frames=stack_frames))
+                                    stack_frames=stack_frames, stack_bytes=stack_bytes))
 
     def reader(self, *, window: float = 0.0, symbolizer: Optional["Symbolizer"] = None) -> "Reader":
         """The stream of events; a target has one reader at a time.
