@@ -162,6 +162,18 @@ static bool knows_secret(const struct gputrace_target *target, const char *told)
 	return !different;
 }
 
+/* What says hello is what runs in a process now: by exec, or by a lie told more than once. */
+static void replace_others(const struct gt_process *process)
+{
+	for (struct gt_process *other = process->target->processes; other; other = other->next) {
+		/* 0: of a namespace that we cannot see into. */
+		if (other == process || !other->configured || !other->pid || other->pid != process->pid)
+			continue;
+		gt_process_let_go(other);
+		other->replaced = true;
+	}
+}
+
 static bool serve_hello(struct gt_process *process, const struct gt_msg_hello *hello)
 {
 	int r;
@@ -170,6 +182,7 @@ static bool serve_hello(struct gt_process *process, const struct gt_msg_hello *h
 		return false;
 	if (process->target->kind == GT_TARGET_SELF)
 		gt_live_find_libcuda(process->target);	/* the agent may have been what loaded it */
+	replace_others(process);
 	memcpy(process->command, hello->command, sizeof(process->command));
 	process->command[sizeof(process->command) - 1] = 0;
 	r = configure(process);
@@ -247,7 +260,7 @@ void gt_process_forget(struct gt_process *process)
 /* One whose last moments lie in another process's hands counts as running until it has been waited for. */
 static bool has_ended(const struct gt_process *process)
 {
-	return kill(process->pid, 0) && errno == ESRCH;
+	return process->replaced || (kill(process->pid, 0) && errno == ESRCH);
 }
 
 void gt_process_retire(struct gt_process *process)

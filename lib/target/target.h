@@ -56,6 +56,7 @@ struct gt_process {
 	char command[64];
 	int socket;		/* -1: it has ended or let go */
 	bool knocks;		/* came to the door: must tell the secret */
+	bool replaced;		/* another program has taken its place */
 	bool configured, ready, announced, ended_announced, end_delivered;
 	uint8_t *base;		/* shared memory, which the process may scribble on; NULL: not yet, or not any more */
 	int shm_fd;

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/wire/proto.h"
 #include "run.h"
 
 static bool real_device;
@@ -155,22 +156,34 @@ static bool is_sent_away(int fd)
 	return recv(fd, &byte, 1, 0) == 0;
 }
 
-/* The first of too many must go, also when it has something to say at that very moment. */
-START_TEST(a_crowd_of_strangers)
+/* A target whose program has told where its door is, and the secret, and ended. */
+static struct gputrace_target *find_door(struct sockaddr_un *address, char secret[GT_SECRET_SIZE])
 {
-	char command[64], *argv[] = { "/bin/sh", "-c", command, NULL };
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int strangers[257], file = memfd_create("door", 0), status;
+	char command[64], door[256] = "", *argv[] = { "/bin/sh", "-c", command, NULL };
+	int file = memfd_create("door", 0), status;
 	struct gputrace_target *target;
-	char door[256] = "";
 
 	snprintf(command, sizeof(command), "printf %%s \"$GPUTRACE_SOCKET\" >&%d", file);
 	ck_assert_int_eq(gputrace_target_spawn(NULL, argv, NULL, &target), 0);
 	ck_assert_int_eq(gputrace_target_resume(target), 0);
 	while (!gputrace_target_has_exited(target, &status))
 		usleep(1000);
-	ck_assert_int_gt(pread(file, door, sizeof(door) - 1, 0), 0);
-	strncpy(address.sun_path, strchr(door, ':') + 1, sizeof(address.sun_path) - 1);
+	ck_assert_int_gt(pread(file, door, sizeof(door) - 1, 0), GT_SECRET_SIZE);
+	close(file);
+	memcpy(secret, door, GT_SECRET_SIZE);
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	snprintf(address->sun_path, sizeof(address->sun_path), "%.100s", door + GT_SECRET_SIZE + 1);
+	return target;
+}
+
+/* The first of too many must go, also when it has something to say at that very moment. */
+START_TEST(a_crowd_of_strangers)
+{
+	char secret[GT_SECRET_SIZE];
+	struct sockaddr_un address;
+	struct gputrace_target *target = find_door(&address, secret);
+	int strangers[257];
+
 	for (unsigned i = 0; i < 256; i++) {
 		strangers[i] = connect_to(&address);
 		gputrace_target_dispatch(target);
@@ -197,6 +210,36 @@ static unsigned count_shared_memories(void)
 	fclose(maps);
 	return count;
 }
+
+/* Who knows the secret may say hello as often as he likes: there is memory for one of them only. */
+START_TEST(many_hellos_of_one)
+{
+	struct gt_msg_hello hello = { .msg = { GT_WIRE_MAGIC, GT_WIRE_VERSION, GT_MSG_HELLO, 0 }, .command = "liar" };
+	struct sockaddr_un address;
+	struct gputrace_target *target = find_door(&address, hello.secret);
+	struct gputrace_reader *reader;
+	int lines[40];
+
+	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
+	for (unsigned i = 0; i < 40; i++) {
+		struct gt_msg answer;
+
+		lines[i] = connect_to(&address);
+		ck_assert_int_eq(send(lines[i], &hello, sizeof(hello), 0), sizeof(hello));
+		while (recv(lines[i], &answer, sizeof(answer), 0) != sizeof(answer))
+			gputrace_target_dispatch(target);
+		ck_assert_uint_eq(answer.type, GT_MSG_CONFIG);
+	}
+	while (count_shared_memories() > 1) {
+		ck_assert_int_ge(gputrace_reader_wait(reader, 10), 0);
+		while (gputrace_reader_next(reader))
+			;
+	}
+	ck_assert_uint_eq(gputrace_target_count_agents(target), 40);
+	gputrace_reader_unref(reader);
+	gputrace_target_unref(target);
+}
+END_TEST
 
 /* A target may be any number of processes, one after the other. */
 START_TEST(ended_processes_leave_no_memory)
@@ -681,6 +724,7 @@ int main(void)
 	tcase_add_test(tcase, strangers_are_sent_away);
 	tcase_add_test(tcase, a_crowd_of_strangers);
 	tcase_add_test(tcase, attached_and_detached);
+	tcase_add_test(tcase, many_hellos_of_one);
 	tcase_add_test(tcase, ended_processes_leave_no_memory);
 	tcase_add_test(tcase, threads_are_counted_exactly);
 	tcase_add_test(tcase, every_way_out_counts);
