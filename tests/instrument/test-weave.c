@@ -686,6 +686,33 @@ START_TEST(numbers_are_worked_out_in_functions)
 }
 END_TEST
 
+#define ADDS \
+	".func probe" PARAMS("p") " { .reg .b64 %a<3>; .reg .pred %q; ld.param.b64 %a1, [p1]; ld.param.b64 %a2, [p5];\n" \
+	" setp.ne.u64 %q, %a2, 0; @%q red.relaxed.gpu.global.add.u64 [%a1+8], %a2; atom.add.u64 %a2, [%a1], 1; ret; }"
+
+/* An elected thread's atomic is at an address that differs from others' for all that is known. */
+START_TEST(atomics_of_one_thread)
+{
+	struct gt_probe probe = probe_at(GT_POINT_LOAD);
+	unsigned per;
+	char *out;
+
+	for (per = GT_PER_THREAD; per <= GT_PER_BLOCK; per++) {
+		probe.granularity = per;
+		out = instrument_with(KERNEL("ld.u32 %r1, [%rd1]; ret;"), ADDS, &probe, 1);
+		ck_assert_msg((strstr(out, " add.s64 %__gt_l, %a1, %__gt_z0; @%q red.relaxed.gpu.global.add.u64 [%__gt_l+8], %a2;"
+					   " atom.add.u64 %a2, [%a1], 1;") != NULL) == (per != GT_PER_THREAD), "%s", out);
+		ck_assert_uint_eq(count_of(out, "\tcvt.u64.u32 %__gt_z0, %__gt_t;"), per != GT_PER_THREAD);
+		free(out);
+	}
+	probe = probe_at(GT_POINT_EXIT);
+	probe.granularity = GT_PER_WARP;
+	out = instrument_with(KERNEL("ret;"), ADDS, &probe, 1);
+	ck_assert_ptr_null(strstr(out, "__gt_z"));
+	free(out);
+}
+END_TEST
+
 /* ---- limits and malformed requests ---- */
 
 START_TEST(parameter_limit)
@@ -924,6 +951,7 @@ int main(void)
 	tcase_add_test(tcase, parameter_limit);
 	tcase_add_test(tcase, malformed_probes);
 	tcase_add_test(tcase, no_plan_changes_nothing);
+	tcase_add_test(tcase, atomics_of_one_thread);
 	tcase_add_test(tcase, numbers_are_worked_out_once);
 	tcase_add_loop_test(tcase, the_rest_stays_at_its_places, 0, (int)(sizeof(unmoved) / sizeof(unmoved[0])));
 	tcase_add_test(tcase, numbers_are_worked_out_in_functions);

@@ -139,6 +139,24 @@ static int is_at_ends(const struct gt_probe *probe)
 	return probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT;
 }
 
+static int is_global_atomic(const struct gt_ptx *ptx, const struct ptx_statement *statement)
+{
+	char opcode[PTX_OPCODE_MAX];
+
+	return statement->kind == PTX_INSTRUCTION && gt_ptx_opcode(ptx, statement->opcode, opcode) &&
+	       (!strncmp(opcode, "red.", 4) || !strncmp(opcode, "atom.", 5)) && strstr(opcode, ".global");
+}
+
+static int has_atomics(const struct gt_ptx *ptx, const struct ptx_function *function)
+{
+	uint32_t i;
+
+	for (i = 0; i < function->statement_count; i++)
+		if (is_global_atomic(ptx, &ptx->statements[function->statement + i]))
+			return 1;
+	return 0;
+}
+
 /* -ENOMEM. */
 static int read_one(const struct gt_ptx *ptx, const struct gt_probe *probe, struct ptx_inline *in)
 {
@@ -153,7 +171,11 @@ static int read_one(const struct gt_ptx *ptx, const struct gt_probe *probe, stru
 			continue;
 		in->function = f;
 		in->possible = read_params(ptx, function, in->params) && can_move(ptx, function, in);
-		return in->possible && !is_at_ends(probe) ? gt_hoist_find(ptx, function, &in->hoist) : 0;
+		if (!in->possible || is_at_ends(probe))
+			return 0;
+		in->atomics_alone = (probe->granularity == GT_PER_WARP || probe->granularity == GT_PER_BLOCK) &&
+				    has_atomics(ptx, function);
+		return gt_hoist_find(ptx, function, &in->hoist);
 	}
 	return 0;
 }
@@ -231,13 +253,50 @@ static int is_return(const struct gt_ptx *ptx, const struct ptx_statement *state
 	       (!strcmp(opcode, "ret") || !strcmp(opcode, "ret.uni"));
 }
 
+/* %__gt_zNUMBER: 0, which the compiler takes for something that differs from thread to thread. */
+static void write_zero(struct ptx_text *out, unsigned index)
+{
+	gt_text_printf(out, "\n\t.reg .b64 %%__gt_z%u;\n\t{\n\t.reg .b32 %%__gt_t, %%__gt_u;\n"
+		       "\tmov.u32 %%__gt_t, %%lanemask_eq;\n\tmov.u32 %%__gt_u, %%lanemask_lt;\n"
+		       "\tand.b32 %%__gt_t, %%__gt_t, %%__gt_u;\n\tcvt.u64.u32 %%__gt_z%u, %%__gt_t;\n\t}\n\t",
+		       index, index);
+}
+
+/* The atomic at its address plus that zero, unless the address is no register. */
+static uint32_t write_atomic_alone(struct ptx_text *out, const struct gt_ptx *ptx,
+				   const struct ptx_statement *statement, unsigned index)
+{
+	struct ptx_lexer lexer = { ptx->text, ptx->length, statement->opcode };
+	uint32_t end = gt_statement_end(ptx, statement), at = statement->at;
+	struct ptx_token token;
+
+	do {
+		gt_lex(&lexer, &token);
+	} while (token.at + token.length < end && !is_punct(&token, '['));
+	gt_lex(&lexer, &token);
+	if (token.at < end && token.kind == PTX_WORD && token.c == '%') {
+		gt_text_puts(out, "add.s64 %__gt_l, ");
+		gt_text_add(out, ptx->text + token.at, token.length);
+		gt_text_printf(out, ", %%__gt_z%u; ", index);
+		gt_text_add(out, ptx->text + at, token.at - at);
+		gt_text_puts(out, "%__gt_l");
+		at = token.at + token.length;
+	}
+	gt_text_add(out, ptx->text + at, end - at);
+	return end;
+}
+
 void gt_inline_write_entry(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index)
 {
 	const struct ptx_inline *inline_ = &inlines->of[index];
 
-	if (!inline_->called && inline_->hoist.count)
+	if (inline_->called)
+		return;
+	if (inline_->hoist.count)
 		gt_hoist_write_entry(out, inlines->ptx, &inlines->ptx->functions[inline_->function], &inline_->hoist,
 				     index);
+	if (inline_->atomics_alone)
+		write_zero(out, index);
 }
 
 void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index, int prepared,
@@ -260,6 +319,8 @@ void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines, un
 		copied = statement->at;
 		if (is_return(ptx, statement)) {
 			copied = write_return(out, ptx, statement);
+		} else if (prepared && inline_->atomics_alone && is_global_atomic(ptx, statement)) {
+			copied = write_atomic_alone(out, ptx, statement, index);
 		} else if (prepared && inline_->hoist.count && inline_->hoist.moved[i]) {
 			gt_hoist_write_use(out, ptx, function, &inline_->hoist, i, index);
 			copied = gt_statement_end(ptx, statement);

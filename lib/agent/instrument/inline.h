@@ -24,6 +24,12 @@ struct ptx_inline {
 	uint8_t possible;
 	uint8_t local;			/* has variables in local memory */
 	uint8_t called;			/* all the same */
+	/*
+	 * It has atomics, by one thread of a warp, at many places.  The driver's compiler thinks of many
+	 * threads and first adds up what they bring, in some ten instructions, where their addresses
+	 * are the same for all that it knows.
+	 */
+	uint8_t atomics_alone;
 	uint8_t uses[PTX_ARG_COUNT];
 	uint32_t instructions;
 	uint32_t function;		/* index in the probe text's functions */

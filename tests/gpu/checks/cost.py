@@ -11,6 +11,7 @@ KERNELS = ("vecadd", "matmul", "stream")
 PROBES = (
     ("empty", "empty program, each thread", {"vecadd": 1.05, "matmul": 1.03, "stream": 1.03}),
     ("kernel-count", "entry counter, each warp", {"vecadd": 1.05, "matmul": 1.03, "stream": 1.03}),
+    ("count-sm", "memory counter, each warp, by multiprocessor", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
     ("trace-map", "memory trace, each warp, map", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
 )
 ROUTES = ("graft", "ptx")
