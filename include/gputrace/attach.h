@@ -102,13 +102,16 @@ struct gputrace_api_opts {
  * and those that they have loaded by now are watched at once.  Another file, such as a
  * container brings, is met when the reader next looks: its calls are seen from then on,
  * and a GPUTRACE_EVENT_NOTE says so.  At most 256 files.
+ * A file is not watched while a program under valgrind has it mapped, which a uprobe's
+ * breakpoint would end.
  * -EBUSY: hooks are wanted and the target runs already (attach before
  * gputrace_target_resume()); -EINVAL, -E2BIG: opts; -ESRCH: the target has ended;
  * -ENOMEM; -EOPNOTSUPP: hooks are wanted and the processes are only watched, or
  * stack_bytes on another processor than x86-64.  With
  * GPUTRACE_API_UPROBES, if a library is named, and where the agent cannot stand in
  * because the target runs already: -EPERM: not allowed (the sentence says what is
- * missing); -ENOENT: no libcuda; -EOPNOTSUPP: the operating system's kernel has no BPF
+ * missing); -EBUSY: the command, or a program that has the file mapped, runs under
+ * valgrind; -ENOENT: no libcuda; -EOPNOTSUPP: the operating system's kernel has no BPF
  * or uprobes; -ENOEXEC: the library is none.
  */
 GPUTRACE_API int gputrace_attach_api(struct gputrace_target *target,

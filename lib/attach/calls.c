@@ -21,6 +21,8 @@
 
 static int open_trace(struct gputrace_link *link, struct gt_api_trace_opts *opts)
 {
+	if (link->target->translated)
+		return gt_error(-EBUSY, "a uprobe's breakpoint would end a program under valgrind");
 	opts->notes = &link->notes;
 	link->by_pattern = opts->pattern != NULL;
 	link->unwinds = opts->stack_bytes != 0;
@@ -132,7 +134,7 @@ static int attach_somehow(struct gputrace_link *link, const struct gputrace_api_
 {
 	int r = attach_by_uprobes(link, opts);
 
-	if ((r != -EPERM && r != -EOPNOTSUPP && r != -ENOENT) || opts->library || link->target->resumed ||
+	if ((r != -EPERM && r != -EOPNOTSUPP && r != -ENOENT && r != -EBUSY) || opts->library || link->target->resumed ||
 	    link->target->kind == GT_TARGET_WATCHED)
 		return r;
 	gt_notes_add(&link->notes, "driver calls are recorded by the agent's hooks instead of uprobes: %s", gputrace_last_error());

@@ -19,6 +19,7 @@
 
 #include "lib/target/target.h"
 #include "lib/uprobe/find_library.h"
+#include "lib/uprobe/translated.h"
 #include "lib/util/error.h"
 
 extern char **environ;
@@ -353,6 +354,7 @@ int gt_spawn(struct gputrace_target *target, char *const argv[], const struct gp
 			return gt_error(-ENOENT, "%s: the software device is not there (%s); install it or set GPUTRACE_SIM_DIR",
 					path, strerror(errno));
 	}
+	target->translated = gt_is_translator(argv[0]);
 	r = find_program(argv[0]);
 	if (!r)
 		r = listen_for_agents(target);

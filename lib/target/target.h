@@ -95,6 +95,7 @@ struct gputrace_target {
 	char *agent;		/* to be put into a running process */
 	int go_fd;		/* write end: lets the child run; -1 once it does */
 	int exec_fd;		/* read end: its exec's errno, or end of file */
+	bool translated;	/* the command runs under valgrind */
 	int pid_fd;		/* readable when the program has ended; -1: not available */
 	bool resumed, exited;
 	bool let_go;		/* is watched no longer */

@@ -21,6 +21,7 @@
 #include "lib/uprobe/permission.h"
 #include "lib/uprobe/probed_file.h"
 #include "lib/uprobe/process_tree.h"
+#include "lib/uprobe/translated.h"
 #include "lib/util/error.h"
 #include "lib/util/mappings.h"
 #include "lib/util/notes.h"
@@ -269,9 +270,14 @@ static int attach(struct gt_api_trace *trace, struct gt_probed_file *file)
 
 static int attach_somehow(struct gt_api_trace *trace, struct gt_probed_file *file)
 {
+	/* A breakpoint is there for all who have the file. */
+	int user = gt_translated_user(file->device, file->inode);
 	struct gt_bpf_log log;
 	int r;
 
+	if (user)
+		return gt_error(-EBUSY, "process %d runs under valgrind with that file, and a breakpoint in it would end the process",
+				user);
 	gt_bpf_log_begin(&log);
 	r = attach(trace, file);
 	/* Only the first tells what the kernel knows. */
@@ -411,6 +417,11 @@ int gt_api_trace_open(const struct gt_api_trace_opts *opts, struct gt_api_trace 
 		r = start_somehow(trace);
 	if (r == 0 && file)
 		r = attach_somehow(trace, file);
+	/* It is one of several, then. */
+	if (r == -EBUSY && opts->soname) {
+		gt_notes_add(opts->notes, "calls of %s are not seen: %s", opts->library, gt_error_text());
+		r = 0;
+	}
 	if (r == 0 && opts->soname)
 		r = follow_libraries(trace);
 	if (r < 0) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "lib/uprobe/translated.h"
 #include "lib/util/error.h"
 #include "tests/suite.h"
 
@@ -300,6 +301,35 @@ START_TEST(test_shared_layer)
 }
 END_TEST
 
+/* What runs under valgrind goes on, whoever else has the file. */
+START_TEST(test_under_valgrind)
+{
+	struct child child = begin("a", false);
+	struct stat status;
+	char line[512];
+	FILE *pipe;
+
+	snprintf(line, sizeof(line), "%s/a/" SONAME ".2", folder);
+	ck_assert_int_eq(stat(line, &status), 0);
+	ck_assert_int_eq(gt_translated_user(status.st_dev, status.st_ino), 0);
+	snprintf(line, sizeof(line), "exec env LD_PRELOAD=%s/a/" SONAME ".2 %s -q --tool=none cat", folder,
+		 getenv("VALGRIND"));
+	pipe = popen(line, "w");
+	ck_assert_ptr_nonnull(pipe);
+	while (!gt_translated_user(status.st_dev, status.st_ino))
+		usleep(10000);
+	open_all(-1, NULL, 0);
+	expect_note("runs under valgrind with that file");
+	expect_note(NULL);
+	allocate(&child, 3);
+	take();
+	ck_assert_uint_eq(calls.count, 0);
+	/* First the one that has inherited the other's pipes. */
+	ck_assert_int_eq(pclose(pipe), 0);
+	child_end(&child);
+}
+END_TEST
+
 START_TEST(test_notes)
 {
 	struct gt_notes notes = { .count = 0 };
@@ -329,6 +359,13 @@ START_TEST(test_notes)
 }
 END_TEST
 
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value;
+}
+
 int main(void)
 {
 	TCase *t = tcase_create("library-files");
@@ -343,5 +380,9 @@ int main(void)
 	tcase_add_test(t, test_other_file);
 	tcase_add_loop_test(t, test_shared_layer, 0, 2);
 	tcase_add_test(t, test_notes);
+	if (is_set("VALGRIND") && !is_set("SANITIZE_FLAGS"))
+		tcase_add_test(t, test_under_valgrind);
+	else
+		printf("without valgrind, or with sanitizers: test_under_valgrind not tried\n");
 	return run_case("library-files", t);
 }
