@@ -10,6 +10,8 @@
 #include "lib/export/output.h"
 #include "lib/util/error.h"
 
+#define NAME_BYTES_MAX (256u << 20)	/* of all nodes */
+
 struct gt_stack_node {
 	struct gt_stack_node *parent;
 	struct gt_stack_node *next;	/* of all, in the order of their making */
@@ -22,6 +24,8 @@ struct gt_stack_tree {
 	struct gt_stack_node *first, **last;
 	struct gt_stack_node **table;
 	unsigned count, room;		/* a power of two */
+	uint64_t name_bytes;
+	struct gt_stack_node *more;	/* for what is too many; NULL: not yet */
 };
 
 struct gt_stack_tree *gt_stack_tree_new(void)
@@ -82,20 +86,16 @@ static void grow(struct gt_stack_tree *tree)
 	}
 }
 
-struct gt_stack_node *gt_stack_tree_below(struct gt_stack_tree *tree, struct gt_stack_node *parent,
-					  const char *name)
+static struct gt_stack_node *add_node(struct gt_stack_tree *tree, struct gt_stack_node *parent, const char *name)
 {
 	struct gt_stack_node **head = bucket(tree, parent, name), *node;
 	size_t size = strlen(name) + 1;
 
-	for (node = *head; node; node = node->chain) {
-		if (node->parent == parent && !strcmp(node->name, name))
-			return node;
-	}
 	node = calloc(1, sizeof(*node) + size);
 	if (!node)
 		return NULL;
 	memcpy(node->name, name, size);
+	tree->name_bytes += size;
 	node->parent = parent;
 	node->chain = *head;
 	*head = node;
@@ -104,6 +104,21 @@ struct gt_stack_node *gt_stack_tree_below(struct gt_stack_tree *tree, struct gt_
 	if (++tree->count > 2 * tree->room)
 		grow(tree);
 	return node;
+}
+
+struct gt_stack_node *gt_stack_tree_below(struct gt_stack_tree *tree, struct gt_stack_node *parent,
+					  const char *name)
+{
+	for (struct gt_stack_node *node = *bucket(tree, parent, name); node; node = node->chain) {
+		if (node->parent == parent && !strcmp(node->name, name))
+			return node;
+	}
+	if (tree->count >= GT_STACK_NODES_MAX || tree->name_bytes > NAME_BYTES_MAX) {
+		if (!tree->more)
+			tree->more = add_node(tree, NULL, GT_STACK_NODES_MORE);
+		return tree->more;
+	}
+	return add_node(tree, parent, name);
 }
 
 void gt_stack_node_add(struct gt_stack_node *node, uint64_t amount)

@@ -12,7 +12,13 @@ struct gt_stack_node;
 struct gt_stack_tree *gt_stack_tree_new(void);
 void gt_stack_tree_free(struct gt_stack_tree *tree);
 
-/* The node of that name below another (NULL: a root); NULL: no memory. */
+#define GT_STACK_NODES_MAX (1u << 20)
+#define GT_STACK_NODES_MORE "[too many different stacks]"
+
+/*
+ * The node of that name below another (NULL: a root); NULL: no memory.  A traced program
+ * can make up as many as it likes: when there are too many, new ones are all one root.
+ */
 struct gt_stack_node *gt_stack_tree_below(struct gt_stack_tree *tree, struct gt_stack_node *parent,
 					  const char *name);
 void gt_stack_node_add(struct gt_stack_node *node, uint64_t amount);

@@ -248,6 +248,36 @@ START_TEST(many_names)
 }
 END_TEST
 
+/* What is there still counts by itself, everything new together. */
+START_TEST(too_many_names)
+{
+	struct gt_stack_tree *tree = gt_stack_tree_new();
+	struct gt_stack_node *first = gt_stack_tree_below(tree, NULL, "first"), *more;
+	static char long_name[65536];
+	char name[16];
+
+	for (unsigned i = 1; i < GT_STACK_NODES_MAX; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		ck_assert_ptr_nonnull(gt_stack_tree_below(tree, NULL, name));
+	}
+	more = gt_stack_tree_below(tree, first, "one more");
+	ck_assert_ptr_eq(gt_stack_tree_below(tree, NULL, GT_STACK_NODES_MORE), more);
+	ck_assert_ptr_eq(gt_stack_tree_below(tree, more, "and one"), more);
+	ck_assert_ptr_eq(gt_stack_tree_below(tree, NULL, "first"), first);
+	gt_stack_tree_free(tree);
+
+	tree = gt_stack_tree_new();
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	for (unsigned i = 0; i < 5000; i++) {
+		memcpy(long_name, name, (size_t)snprintf(name, sizeof(name), "n%u", i));
+		more = gt_stack_tree_below(tree, NULL, long_name);
+	}
+	ck_assert_ptr_eq(gt_stack_tree_below(tree, NULL, GT_STACK_NODES_MORE), more);
+	gt_stack_tree_free(tree);
+	finish();
+}
+END_TEST
+
 START_TEST(full_disk)
 {
 	struct gputrace_writer *full;
@@ -275,6 +305,7 @@ int main(void)
 	tcase_add_test(group, many_calls_within_one);
 	tcase_add_test(group, hostile_names);
 	tcase_add_test(group, many_names);
+	tcase_add_test(group, too_many_names);
 	tcase_add_test(group, full_disk);
 	return run_case("folded stacks", group);
 }
