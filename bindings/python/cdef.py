@@ -32,7 +32,76 @@ SOURCE = """
 static const char *const gputrace_python_includedir = GPUTRACE_PYTHON_INCLUDEDIR;
 """
 
+# For gputrace.trace(): what is due, in one call, during which the program's own Python runs.
+RECORD = """
+struct gputrace_python_record {
+	uint64_t launch_id, start, end, time_error, duration, stream;
+	uint32_t kernel_id, grid[3], block[3], shared_bytes;
+	int32_t device, tid;
+	int32_t run;	/* 0: a launch, of which only kernel_id counts */
+};
+"""
+
+DRAIN = """
+static void gputrace_python_take(const struct gputrace_event *event, struct gputrace_python_record *record)
+{
+	const uint32_t *grid = gputrace_event_get_grid(event), *block = gputrace_event_get_block(event);
+	int i;
+
+	record->run = gputrace_event_get_type(event) == GPUTRACE_EVENT_KERNEL;
+	record->launch_id = gputrace_event_get_launch_id(event);
+	record->start = gputrace_event_get_time(event);
+	record->end = gputrace_event_get_end(event);
+	record->time_error = gputrace_event_get_time_error(event);
+	record->duration = gputrace_event_get_gpu_end(event) - gputrace_event_get_gpu_start(event);
+	record->stream = gputrace_event_get_stream(event);
+	record->kernel_id = gputrace_event_get_kernel_id(event);
+	for (i = 0; i < 3; i++) {
+		record->grid[i] = grid ? grid[i] : 0;
+		record->block[i] = block ? block[i] : 0;
+	}
+	record->shared_bytes = gputrace_event_get_shared_bytes(event);
+	record->device = gputrace_event_get_device(event);
+	record->tid = gputrace_event_get_tid(event);
+}
+
+/*
+ * Put what is due into the file, and runs and successful launches of kernels into records, until there
+ * are so many, nothing is left, or a note comes (*ret_note, else NULL).  How many records there are.
+ */
+static unsigned gputrace_python_drain(struct gputrace_reader *reader, struct gputrace_writer *writer,
+				      struct gputrace_python_record *records, unsigned capacity,
+				      const struct gputrace_event **ret_note)
+{
+	const struct gputrace_event *event;
+	unsigned count = 0;
+
+	*ret_note = NULL;
+	while (count < capacity && !*ret_note && (event = gputrace_reader_next(reader))) {
+		switch (gputrace_event_get_type(event)) {
+		case GPUTRACE_EVENT_LAUNCH:
+			if (gputrace_event_get_result(event))
+				break;
+			/* fall through */
+		case GPUTRACE_EVENT_KERNEL:
+			gputrace_python_take(event, &records[count++]);
+			break;
+		case GPUTRACE_EVENT_NOTE:
+			*ret_note = event;
+			break;
+		}
+		gputrace_writer_add(writer, event);
+	}
+	return count;
+}
+"""
+
+SOURCE += RECORD + DRAIN
+
 EXTRA = """
+static unsigned gputrace_python_drain(struct gputrace_reader *reader, struct gputrace_writer *writer,
+				      struct gputrace_python_record *records, unsigned capacity,
+				      const struct gputrace_event **ret_note);
 extern "Python" void gputrace_python_log(void *data, int level, const char *text);
 static const char *const gputrace_python_includedir;
 """
@@ -71,4 +140,4 @@ def gpu_context(include):
 def of_headers(include):
     """Everything, as one text for each area."""
     kernel = "".join(f"#define {name} ...\n" for name in KERNEL_CONSTANTS)
-    return [area(include, name) for name in AREAS] + [gpu_context(include), kernel, EXTRA]
+    return [area(include, name) for name in AREAS] + [gpu_context(include), kernel, without_comments(RECORD) + EXTRA]

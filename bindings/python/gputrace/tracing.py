@@ -23,19 +23,21 @@ from types import TracebackType
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from ._cffi import ffi, lib
-from ._library import guard, sure_text, text
+from ._library import guard, readable, text
 from .ctx import Context
-from .event import UNKNOWN, EventType
+from .event import UNKNOWN
 from .kernel import Kernel
 from .object import Object
 from .program import Program
-from .reader import Reader
+from .reader import POLL_S, Reader
 from .target import Path, Target
 from .writer import Writer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 DETACH_S = 60.0  # kernels that were launched inside may take so long
+BATCH = 1024  # records
+RECORD = "struct gputrace_python_record"
 
 
 @dataclass(frozen=True)
@@ -81,26 +83,21 @@ class KernelSum:
         self.total += duration
 
 
-def _three(values: Any) -> Tuple[int, int, int]:
-    return (0, 0, 0) if values == ffi.NULL else (values[0], values[1], values[2])
-
-
-def _run_of(event: Any) -> KernelRun:
-    error = lib.gputrace_event_get_time_error(event)
+def _run_of(record: Any, name: str) -> KernelRun:
     return KernelRun(
-        name=sure_text(lib.gputrace_event_get_name(event)),
-        kernel_id=lib.gputrace_event_get_kernel_id(event),
-        launch_id=lib.gputrace_event_get_launch_id(event),
-        start=lib.gputrace_event_get_time(event),
-        end=lib.gputrace_event_get_end(event),
-        time_error=None if error == UNKNOWN else error,
-        duration=lib.gputrace_event_get_gpu_end(event) - lib.gputrace_event_get_gpu_start(event),
-        grid=_three(lib.gputrace_event_get_grid(event)),
-        block=_three(lib.gputrace_event_get_block(event)),
-        shared_bytes=lib.gputrace_event_get_shared_bytes(event),
-        stream=lib.gputrace_event_get_stream(event),
-        device=lib.gputrace_event_get_device(event),
-        tid=lib.gputrace_event_get_tid(event))
+        name=name,
+        kernel_id=record.kernel_id,
+        launch_id=record.launch_id,
+        start=record.start,
+        end=record.end,
+        time_error=None if record.time_error == UNKNOWN else record.time_error,
+        duration=record.duration,
+        grid=(record.grid[0], record.grid[1], record.grid[2]),
+        block=(record.block[0], record.block[1], record.block[2]),
+        shared_bytes=record.shared_bytes,
+        stream=record.stream,
+        device=record.device,
+        tid=record.tid)
 
 
 class Trace:
@@ -110,6 +107,7 @@ class Trace:
                  agent: Optional[Path] = None, ring_bytes: int = 0, ctx: Optional[Context] = None) -> None:
         self._how: Dict[str, Any] = {"attach": attach, "api": api, "copies": copies, "agent": agent,
                                      "ring_bytes": ring_bytes, "ctx": ctx}
+        self._records: List[bytes] = []  # not looked at yet
         self._runs: List[KernelRun] = []
         self._launches: Dict[str, int] = {}
         self._target: Optional[Target] = None
@@ -143,6 +141,7 @@ class Trace:
         except BaseException:
             target.close()
             raise
+        self._batch = ffi.new(f"{RECORD}[]", BATCH)
         self._target = target
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._collect, args=(reader,), name="gputrace", daemon=True)
@@ -168,7 +167,9 @@ class Trace:
     def _collect(self, reader: Reader) -> None:
         try:
             while not reader.ended:
-                reader.wait(0.05)
+                # Messages of the agent are served at once.
+                readable(reader.fileno(), POLL_S)
+                reader.wait(0)
                 with guard:
                     self._drain(reader)
             self.lost = reader.lost
@@ -176,21 +177,32 @@ class Trace:
             self._error = error
 
     def _drain(self, reader: Reader) -> None:
-        """Take what is due.  Not by way of Event objects, which cost too much for programs of many launches."""
-        pointer = reader._pointer
+        """Take what is due, and leave the program's own Python its time: records are looked at when somebody asks."""
+        note = ffi.new("const struct gputrace_event **")
         while True:
-            event = lib.gputrace_reader_next(pointer)
-            if event == ffi.NULL:
+            count = lib.gputrace_python_drain(reader._pointer, self._writer._pointer, self._batch, len(self._batch), note)
+            if count:
+                self._records.append(bytes(ffi.buffer(self._batch, count * ffi.sizeof(RECORD))))
+            if note[0] != ffi.NULL:
+                self.notes.append(text(lib.gputrace_event_get_text(note[0])) or "")
+            elif count < len(self._batch):
                 return
-            kind = lib.gputrace_event_get_type(event)
-            if kind == EventType.KERNEL:
-                self._runs.append(_run_of(event))
-            elif kind == EventType.LAUNCH and not lib.gputrace_event_get_result(event):
-                name = sure_text(lib.gputrace_event_get_name(event))
-                self._launches[name] = self._launches.get(name, 0) + 1
-            elif kind == EventType.NOTE:
-                self.notes.append(text(lib.gputrace_event_get_text(event)) or "")
-            lib.gputrace_writer_add(self._writer._pointer, event)
+
+    def _look(self) -> None:
+        """What came of the records so far."""
+        if not self._records:
+            return
+        with guard:
+            loaded = self.loaded if self._target is None else self._target.kernels()
+            names = {kernel.id: kernel.display_name for kernel in loaded}
+            for batch in self._records:
+                for record in ffi.from_buffer(f"{RECORD}[]", batch):
+                    name = names.get(record.kernel_id, "(unknown kernel)")
+                    if record.run:
+                        self._runs.append(_run_of(record, name))
+                    else:
+                        self._launches[name] = self._launches.get(name, 0) + 1
+            self._records.clear()
 
     def __enter__(self) -> "Trace":
         return self.start()
@@ -212,14 +224,17 @@ class Trace:
 
     def kernels(self) -> List[KernelRun]:
         """Every run of a kernel, in the order of their ends; pandas.DataFrame() takes the list as it is."""
+        self._look()
         return list(self._runs)
 
     def launches(self, name: Optional[str] = None) -> int:
         """Successful launches, of the kernels of one name or of all."""
+        self._look()
         return sum(self._launches.values()) if name is None else self._launches.get(name, 0)
 
     def summary(self) -> List[KernelSum]:
         """One entry for each name, the longest total first."""
+        self._look()
         sums: Dict[str, KernelSum] = {}
         for name, count in self._launches.items():
             sums.setdefault(name, KernelSum(name)).launches = count
