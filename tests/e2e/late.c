@@ -3,12 +3,15 @@
  * A program that is attached to when all its code is loaded: from images that it
  * carries as the CUDA runtime's compiler puts them there, and from others.
  *
- *	late [library]	kernels of modules, or of libraries
+ *	late module|library [THREADS]	its kernels are got from modules, or from libraries
  *
+ * With threads these launch two of the kernels until the end, and check the variable then.
  * It says "ready" and reads lines.  "run N": every kernel N times, one after the other,
  * then what they computed; "capture": one into a graph, which runs twice; "graph": a
  * graph that was made before runs; "."; the end.
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -217,9 +220,48 @@ static void obey(const char *line)
 	say_results();
 }
 
+/* ---- threads ---- */
+
+static CUcontext context;
+static atomic_bool over;
+static atomic_uint counted;
+
+static void *launch_until_over(void *unused)
+{
+	CHECK(cuCtxSetCurrent(context));
+	for (unsigned i = 1; !atomic_load(&over); i++) {
+		launch(PLAIN, NULL);
+		launch(COUNTING, NULL);
+		atomic_fetch_add(&counted, 1);
+		if (i % 8 == 0)
+			CHECK(cuCtxSynchronize());
+	}
+	return unused;
+}
+
+/* Until a line is read.  Did every launch count once? */
+static bool run_threads(unsigned count)
+{
+	pthread_t threads[16];
+	uint32_t variable;
+	char line[64];
+
+	for (unsigned i = 0; i < count; i++)
+		pthread_create(&threads[i], NULL, launch_until_over, NULL);
+	if (!fgets(line, sizeof(line), stdin))
+		_exit(5);
+	atomic_store(&over, true);
+	for (unsigned i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(cuCtxSynchronize());
+	CHECK(cuMemcpyDtoH_v2(&variable, calls, sizeof(variable)));
+	return variable - 7 == THREADS * atomic_load(&counted);
+}
+
 int main(int argc, char **argv)
 {
-	CUcontext context;
+	unsigned threads = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+	bool right = true;
 	char line[64];
 
 	find_driver();
@@ -232,8 +274,10 @@ int main(int argc, char **argv)
 	made_before = capture();
 	printf("ready\n");
 	fflush(stdout);
-	while (fgets(line, sizeof(line), stdin) && line[0] != '.')
+	if (threads)
+		right = run_threads(threads < 16 ? threads : 16);
+	while (!threads && fgets(line, sizeof(line), stdin) && line[0] != '.')
 		obey(line);
-	printf("exact\n");
+	printf("%s\n", right ? "exact" : "wrong");
 	return 0;
 }

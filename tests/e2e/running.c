@@ -142,3 +142,17 @@ const struct gputrace_kernel *find_kernel(const char *name, int probed)
 	}
 	return NULL;
 }
+
+unsigned resident_kb(void)
+{
+	char name[64], line[256];
+	unsigned kb = 0;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/status", (int)program.pid);
+	file = fopen(name, "r");
+	while (fgets(line, sizeof(line), file))
+		sscanf(line, "VmRSS: %u", &kb);
+	fclose(file);
+	return kb;
+}

@@ -22,6 +22,8 @@ void say(const char *text);
 void expect(const char *text);
 /* Its launches are all there, and it ends as it would have. */
 void finish(void);
+/* Memory that it has in use. */
+unsigned resident_kb(void);
 /* However the test ended. */
 void end_program(void);
 

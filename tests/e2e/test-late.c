@@ -8,10 +8,15 @@
 static const struct gputrace_live_opts copies = { .size = sizeof(copies), .flags = GPUTRACE_LIVE_COPIES };
 
 /* Modules first, then libraries. */
+static void start_with(int as_library, const char *threads)
+{
+	start_program(TARGET_PATH, as_library ? "library" : "module", threads, NULL, false);
+	expect("ready");
+}
+
 static void start(int as_library)
 {
-	start_program(TARGET_PATH, as_library ? "library" : NULL, NULL, NULL, false);
-	expect("ready");
+	start_with(as_library, NULL);
 }
 
 /* Until so many launches and kernels have come, or nothing does. */
@@ -177,6 +182,30 @@ START_TEST(programs_in_copies)
 }
 END_TEST
 
+/* While eight threads launch: each session sees kernels by copies, no launch goes wrong, and nothing stays behind. */
+START_TEST(threads)
+{
+	unsigned kb = 0;
+
+	start_with(_i, "8");
+	for (int i = 0; i < 40; i++) {
+		struct seen seen = { 0 };
+
+		attach_with(&copies);
+		while (!seen.kernels && gputrace_reader_wait(reader, PATIENCE_MS) == 1)
+			take(&seen);
+		ck_assert_ptr_nonnull(find_kernel("plain", 1));
+		detach(&seen);
+		ck_assert_uint_gt(seen.kernels, 0);
+		ck_assert_str_eq(seen.notes, "");
+		if (i == 10)
+			kb = resident_kb();
+	}
+	ck_assert_uint_lt(resident_kb(), kb + 2048);
+	finish();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("late");
@@ -187,5 +216,6 @@ int main(void)
 	tcase_add_loop_test(tcase, graphs, 0, 2);
 	tcase_add_loop_test(tcase, again_and_again, 0, 2);
 	tcase_add_loop_test(tcase, programs_in_copies, 0, 2);
+	tcase_add_loop_test(tcase, threads, 0, 2);
 	return run_case("late", tcase);
 }

@@ -78,20 +78,6 @@ static unsigned count_entries(const char *folder)
 	return count;
 }
 
-static unsigned resident_kb(void)
-{
-	char name[64], line[256];
-	unsigned kb = 0;
-	FILE *file;
-
-	snprintf(name, sizeof(name), "/proc/%d/status", (int)program.pid);
-	file = fopen(name, "r");
-	while (fgets(line, sizeof(line), file))
-		sscanf(line, "VmRSS: %u", &kb);
-	fclose(file);
-	return kb;
-}
-
 /* Again and again while eight threads launch: nothing is left behind, and no launch goes wrong. */
 START_TEST(attached_a_hundred_times)
 {
