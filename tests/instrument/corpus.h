@@ -34,6 +34,7 @@ static const struct corpus_file corpus[] = {
 	{ "templates.ptx", 4, 4, 12, 12, 0, { "sm_75", "sm_90" } },
 	{ "templates.lineinfo.ptx", 4, 4, 12, 12, 0, { "sm_75", "sm_90" } },
 	{ "templates.debug.ptx", 4, 4, 12, 26, 0, { "sm_75", "sm_90" } },
+	{ "bins.ptx", 1, 1, 32 + 1, 1, 32 + 1, { "sm_75", "sm_90" } },
 	{ "tiles.ptx", 1, 1, 2 + 32, 1 + 2, 0, { "sm_75", "sm_90" } },
 	{ "wgmma.ptx", 1, 1, 1, 2, 0, { "sm_90a", NULL } },
 	{ "triton.ptx", 1, 1, 3, 2, 0, { "sm_90a", NULL } },

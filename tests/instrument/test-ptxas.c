@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/agent/graft/registers.h"
+#include "lib/agent/image/image.h"
 #include "tests/instrument/corpus.h"
 
 #define NAME_SIZE 64
@@ -236,6 +238,76 @@ START_TEST(rows_are_loaded_as_before)
 }
 END_TEST
 
+struct needs {
+	const char *kernel;
+	unsigned registers, local_bytes;
+};
+
+static int note_needs(void *data, const struct gt_cubin_kernel *code)
+{
+	struct needs *needs = data;
+
+	if (strcmp(code->name, needs->kernel))
+		return 0;
+	needs->registers = code->registers;
+	needs->local_bytes = code->local_bytes;
+	return 1;
+}
+
+/* What the kernel takes, compiled for sm_90. */
+static struct needs needs_of(const char *text, int for_linking, const char *kernel)
+{
+	struct needs needs = { .kernel = kernel };
+	char out[NAME_SIZE], *code = calloc(1, 1 << 20);
+	const char *why;
+	size_t size;
+	FILE *file;
+
+	ck_assert_int_eq(assemble_to(out, text, "sm_90", for_linking), 0);
+	file = fopen(out, "rb");
+	ck_assert_ptr_nonnull(file);
+	size = fread(code, 1, 1 << 20, file);
+	fclose(file);
+	unlink(out);
+	ck_assert_int_eq(gt_cubin_kernels(code, size, note_needs, &needs, &why), 1);
+	free(code);
+	return needs;
+}
+
+/* As many blocks at a time as of the program's own machine code. */
+START_TEST(as_few_registers_as_before)
+{
+	static const struct corpus_file file = { .name = "bins.ptx" };
+	static const struct gt_probe entry = { .function = "probe", .kernel = "*" };
+	static const unsigned which[] = { 0 };
+	struct gt_ptx_plan plan = { .kernel_id = 1, .probes = which, .probe_count = 1, .copy = "bins" COPY };
+	char *text = corpus_load(&file), *out;
+	unsigned own = needs_of(text, 0, "bins").registers, linked, copy;
+	struct gt_ptx *ptx = parse(text);
+	struct gt_ptx_error error;
+	struct needs needs;
+	size_t length;
+
+	ck_assert_int_eq(gt_ptx_instrument(ptx, place_probe, &entry, 1, &plan, &out, &length, &error), 0);
+	linked = needs_of(out, 1, "bins").registers;
+	copy = needs_of(out, 1, "bins" COPY).registers;
+	free(out);
+	ck_assert_uint_gt(linked, own);
+	plan.max_registers = gt_registers_alike(own, linked, copy);
+	plan.own_max_registers = gt_registers_alike(own, linked, linked);
+	ck_assert_int_eq(gt_ptx_instrument(ptx, place_probe, &entry, 1, &plan, &out, &length, &error), 0);
+	needs = needs_of(out, 1, "bins");
+	ck_assert_uint_le(needs.registers, (own + 7) / 8 * 8);
+	ck_assert_uint_eq(needs.local_bytes, 0);
+	needs = needs_of(out, 1, "bins" COPY);
+	ck_assert_uint_le(needs.registers, (own + (copy > linked ? copy - linked : 0) + 7) / 8 * 8);
+	ck_assert_uint_eq(needs.local_bytes, 0);
+	gt_ptx_free(ptx);
+	free(text);
+	free(out);
+}
+END_TEST
+
 START_TEST(a_fault_is_seen)	/* the check itself works */
 {
 	ck_assert_int_ne(assemble(".version 8.0\n.target sm_75\n.entry k { rot; }\n", "sm_75"), 0);
@@ -259,5 +331,6 @@ int main(void)
 	tcase_add_test(tcase, copied_parameters);
 	tcase_add_test(tcase, older_targets);
 	tcase_add_loop_test(tcase, rows_are_loaded_as_before, 0, 2);
+	tcase_add_test(tcase, as_few_registers_as_before);
 	return run_case("ptxas", tcase);
 }

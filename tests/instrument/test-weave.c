@@ -686,6 +686,25 @@ START_TEST(numbers_are_worked_out_in_functions)
 }
 END_TEST
 
+/* Of the copy, and of the kernel beside it. */
+START_TEST(registers_are_limited)
+{
+	static const unsigned which[] = { 0 };
+	const struct gt_ptx_plan plan = {
+		.kernel_id = 1, .probes = which, .probe_count = 1, .copy = "k2", .max_registers = 40, .own_max_registers = 32,
+	};
+	struct gt_probe probe = probe_at(GT_POINT_ENTRY);
+	char *out = weave_with(HEADER ".entry k() .maxntid 128 { ret; }", &probe, 1, &plan, 0, NULL);
+
+	ck_assert_msg(strstr(out, ".entry k() .maxntid 128 .maxnreg 32\n{") != NULL, "%s", out);
+	ck_assert_msg(strstr(strstr(out, ".entry k2"), " .maxntid 128 .maxnreg 40\n{") != NULL, "%s", out);
+	free(out);
+	out = weave_with(HEADER ".entry k() .maxnreg 64 { ret; }", &probe, 1, &plan, 0, NULL);
+	ck_assert_uint_eq(count_of(out, ".maxnreg"), 2);	/* its own */
+	free(out);
+}
+END_TEST
+
 #define ADDS \
 	".func probe" PARAMS("p") " { .reg .b64 %a<3>; .reg .pred %q; ld.param.b64 %a1, [p1]; ld.param.b64 %a2, [p5];\n" \
 	" setp.ne.u64 %q, %a2, 0; @%q red.relaxed.gpu.global.add.u64 [%a1+8], %a2; atom.add.u64 %a2, [%a1], 1; ret; }"
@@ -951,6 +970,7 @@ int main(void)
 	tcase_add_test(tcase, parameter_limit);
 	tcase_add_test(tcase, malformed_probes);
 	tcase_add_test(tcase, no_plan_changes_nothing);
+	tcase_add_test(tcase, registers_are_limited);
 	tcase_add_test(tcase, atomics_of_one_thread);
 	tcase_add_test(tcase, numbers_are_worked_out_once);
 	tcase_add_loop_test(tcase, the_rest_stays_at_its_places, 0, (int)(sizeof(unmoved) / sizeof(unmoved[0])));

@@ -22,9 +22,11 @@ struct ptx_kernel {
 	enum gt_reason reason;		/* why it stays without them */
 	char why[512];
 	struct gt_cubin_kernel code, copy_code;	/* as compiled; no name: not known */
+	unsigned own_registers;		/* in the program's machine code; 0: there is none */
 };
 
 struct ptx_build {
+	struct gt_source *source;
 	unsigned arch;
 	struct gt_ptx *ptx;
 	struct gt_ptx_plan *plans;
@@ -206,21 +208,56 @@ static unsigned warps_wanted(const struct ptx_build *build, unsigned k)
 	return said && said < possible ? said : possible;
 }
 
-/* Copies that could not have the blocks that their kernels can have are made to do with fewer registers. */
+static int take_own(void *data, const struct gt_cubin_kernel *own)
+{
+	struct ptx_build *build = data;
+
+	for (unsigned k = 0; k < build->count; k++) {
+		if (!strcmp(own->name, gt_ptx_kernel(build->ptx, k)->name))
+			build->kernels[k].own_registers = own->registers;
+	}
+	return 0;
+}
+
+/* As few as the kernel has in the program's machine code, where it says how large its blocks are. */
+static unsigned registers_alike(const struct ptx_build *build, unsigned k, unsigned registers)
+{
+	const struct ptx_kernel *kernel = &build->kernels[k];
+
+	return kernel->code.name && gt_ptx_kernel(build->ptx, k)->max_threads ?
+		       gt_registers_alike(kernel->own_registers, kernel->code.registers, registers) : 0;
+}
+
+/* For blocks as large as the kernel can have, and as many at a time; 0: as it is. */
+static unsigned limit_for_copy(const struct ptx_build *build, unsigned k)
+{
+	const struct gt_cubin_kernel *copy = &build->kernels[k].copy_code;
+	unsigned warps = warps_wanted(build, k), limit = 0, alike;
+
+	if (!copy->name)
+		return 0;
+	if (warps && gt_warps_for(copy->registers) < warps)
+		limit = gt_registers_for(warps);
+	alike = registers_alike(build, k, copy->registers);
+	return alike && (!limit || alike < limit) ? alike : limit;
+}
+
+/* Copies, and kernels compiled anew beside them, that have too many registers are made to do with fewer. */
 static void fit_registers(struct ptx_build *build)
 {
 	struct gt_compiled before = build->compiled;
+	const char *ignored;
 	bool again = false;
 	char why[512];
 
+	if (gt_source_cubin(build->source))
+		gt_cubin_kernels(build->source->cubin, build->source->cubin_size, take_own, build, &ignored);
 	for (unsigned k = 0; k < build->count; k++) {
-		const struct gt_cubin_kernel *copy = &build->kernels[k].copy_code;
-		unsigned warps = warps_wanted(build, k);
+		struct gt_ptx_plan *plan = &build->plans[k];
 
-		if (!copy->name || !warps || gt_warps_for(copy->registers) >= warps)
-			continue;
-		build->plans[k].max_registers = gt_registers_for(warps);
-		again = true;
+		plan->max_registers = limit_for_copy(build, k);
+		plan->own_max_registers = registers_alike(build, k, build->kernels[k].code.registers);
+		again |= plan->max_registers || plan->own_max_registers;
 	}
 	if (!again)
 		return;
@@ -329,7 +366,7 @@ struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete)
 {
 	const char *text = gt_source_ptx(source);
 	struct gt_ptx_error error = { 0 };
-	struct ptx_build build = { .arch = source->arch };
+	struct ptx_build build = { .source = source, .arch = source->arch };
 	struct gt_module *module = NULL;
 	char why[512];
 

@@ -22,4 +22,17 @@ static inline unsigned gt_registers_for(unsigned warps)
 	return registers < GT_REGISTERS_MAX ? registers : GT_REGISTERS_MAX;
 }
 
+/*
+ * The driver compiles for linking, and then gives kernels that say how large their blocks are more registers
+ * than otherwise: fewer blocks run at a time.  own: in the program's machine code; linked: of the same kernel as
+ * compiled by the driver; with_programs: of that with programs in it.  What it should make do with; 0: no less.
+ */
+static inline unsigned gt_registers_alike(unsigned own, unsigned linked, unsigned with_programs)
+{
+	unsigned more = with_programs > linked ? with_programs - linked : 0;
+	unsigned limit = (own + more + 7) / 8 * 8;
+
+	return own && linked > own && with_programs > limit ? limit : 0;
+}
+
 #endif

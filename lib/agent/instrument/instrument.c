@@ -269,11 +269,12 @@ static int weave_function(struct weave *w)
 static void weave_limit(struct weave *w)
 {
 	const struct gt_ptx_plan *plan = &w->plans[w->function->kernel];
+	unsigned limit = w->which_count ? plan->max_registers : plan->own_max_registers;
 
-	if (!plan->max_registers || w->site.kernel->public.limits_registers)
+	if (!limit || w->site.kernel->public.limits_registers)
 		return;
 	copy_to(w, w->function->body - 1);
-	gt_text_printf(&w->out, ".maxnreg %u\n", plan->max_registers);
+	gt_text_printf(&w->out, ".maxnreg %u\n", limit);
 }
 
 /* The kernel at hand with these probes, from where the text is written up to. */
@@ -281,10 +282,9 @@ static int weave_kernel_with(struct weave *w, const unsigned *probes, unsigned c
 {
 	w->which = probes;
 	w->which_count = count;
-	if (count) {
+	if (count)
 		weave_params(w);
-		weave_limit(w);
-	}
+	weave_limit(w);
 	weave_entry(w);
 	return count ? weave_function(w) : 0;
 }

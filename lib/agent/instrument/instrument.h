@@ -83,8 +83,11 @@ struct gt_ptx_plan {
 	 * module has yet, gets the hidden parameter and the probes.
 	 */
 	const char *copy;
-	/* Of the copy, for each thread, at most; 0: no limit.  Not for a kernel that has one already. */
-	unsigned max_registers;
+	/*
+	 * For each thread, at most; 0: no limit.  Not for a kernel that has one already.  Where the probes
+	 * are; and of the kernel without: beside its copy, or with an empty plan.
+	 */
+	unsigned max_registers, own_max_registers;
 };
 
 /*
