@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/symbol/cursor.h"
+
 #define DEPTH 8		/* of the expression's own stack */
 
 int gt_stack_word(const struct gt_stack *stack, uint64_t address, uint64_t *ret_value)
@@ -18,12 +20,11 @@ int gt_stack_word(const struct gt_stack *stack, uint64_t address, uint64_t *ret_
 }
 
 struct machine {
+	struct gt_cursor code;
 	const struct gt_registers *registers;
-	const uint64_t *cfa;
 	const struct gt_stack *stack;
 	uint64_t words[DEPTH];
 	unsigned depth;
-	bool is_value;
 };
 
 static int push(struct machine *m, uint64_t value)
@@ -34,92 +35,86 @@ static int push(struct machine *m, uint64_t value)
 	return 0;
 }
 
-static int push_register(struct machine *m, uint64_t number, uint64_t offset)
+static int push_register(struct machine *m, unsigned number)
 {
+	uint64_t offset = gt_cursor_leb(&m->code, true);
+
 	if (number >= GT_REGISTERS || !(m->registers->known & 1u << number))
 		return -EINVAL;
 	return push(m, m->registers->value[number] + offset);
 }
 
 /* With the topmost word alone. */
-static int unary(struct machine *m, const Dwarf_Op *op)
+static int unary(struct machine *m, uint8_t operation)
 {
 	uint64_t *top;
 
 	if (!m->depth)
 		return -EINVAL;
 	top = &m->words[m->depth - 1];
-	if (op->atom == DW_OP_deref)
+	if (operation == DW_OP_deref)
 		return gt_stack_word(m->stack, *top, top);
-	*top += op->number;
+	*top += gt_cursor_leb(&m->code, false);
 	return 0;
 }
 
-static int binary(struct machine *m, int atom)
+static int binary(struct machine *m, uint8_t operation)
 {
 	uint64_t *left, right;
 
 	if (m->depth < 2)
 		return -EINVAL;
-	left = &m->words[m->depth - 2];
 	right = m->words[--m->depth];
-	if (atom == DW_OP_plus)
+	left = &m->words[m->depth - 1];
+	if (operation == DW_OP_plus)
 		*left += right;
-	else if (atom == DW_OP_minus)
+	else if (operation == DW_OP_minus)
 		*left -= right;
 	else
 		*left &= right;
 	return 0;
 }
 
-static int step(struct machine *m, const Dwarf_Op *op)
+static int step(struct machine *m)
 {
-	switch (op->atom) {
+	uint8_t operation = (uint8_t)gt_cursor_unsigned(&m->code, 1);
+
+	switch (operation) {
 	case DW_OP_breg0 ... DW_OP_breg31:
-		return push_register(m, op->atom - DW_OP_breg0, op->number);
-	case DW_OP_bregx:
-		return push_register(m, op->number, op->number2);
-	case DW_OP_call_frame_cfa:
-		return m->cfa ? push(m, *m->cfa) : -EINVAL;
+		return push_register(m, operation - DW_OP_breg0);
 	case DW_OP_lit0 ... DW_OP_lit31:
-		return push(m, op->atom - DW_OP_lit0);
-	case DW_OP_const1u ... DW_OP_consts:
-		return push(m, op->number);
+		return push(m, operation - DW_OP_lit0);
+	case DW_OP_const1u:
+		return push(m, gt_cursor_unsigned(&m->code, 1));
+	case DW_OP_const1s:
+		return push(m, (uint64_t)gt_cursor_signed(&m->code, 1));
+	case DW_OP_constu:
+	case DW_OP_consts:
+		return push(m, gt_cursor_leb(&m->code, operation == DW_OP_consts));
 	case DW_OP_deref:
 	case DW_OP_plus_uconst:
-		return unary(m, op);
+		return unary(m, operation);
 	case DW_OP_plus:
 	case DW_OP_minus:
 	case DW_OP_and:
-		return binary(m, op->atom);
-	/* In place of a location: the register has the value. */
-	case DW_OP_reg0 ... DW_OP_reg31:
-		m->is_value = true;
-		return push_register(m, op->atom - DW_OP_reg0, 0);
-	case DW_OP_regx:
-		m->is_value = true;
-		return push_register(m, op->number, 0);
-	case DW_OP_stack_value:
-		m->is_value = true;
-		return 0;
+		return binary(m, operation);
 	default:
 		return -EOPNOTSUPP;
 	}
 }
 
-int gt_expression_evaluate(const Dwarf_Op *ops, size_t count, const struct gt_registers *registers,
-			   const uint64_t *cfa, const struct gt_stack *stack, struct gt_location *ret_location)
+int gt_expression_evaluate(const uint8_t *bytes, size_t size, const struct gt_registers *registers,
+			   const uint64_t *first, const struct gt_stack *stack, uint64_t *ret_value)
 {
-	struct machine m = { .registers = registers, .cfa = cfa, .stack = stack };
-	int r = 0;
+	struct machine m = { .code = { .at = bytes, .end = bytes + size }, .registers = registers, .stack = stack };
+	int r = first ? push(&m, *first) : 0;
 
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = step(&m, &ops[i]);
+	while (r == 0 && m.code.at < m.code.end)
+		r = step(&m);
 	if (r)
 		return r;
-	if (!m.depth)
+	if (m.code.failed || !m.depth)
 		return -EINVAL;
-	ret_location->is_value = m.is_value;
-	ret_location->value = m.words[m.depth - 1];
+	*ret_value = m.words[m.depth - 1];
 	return 0;
 }

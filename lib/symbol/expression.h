@@ -3,7 +3,6 @@
 #ifndef GT_SYMBOL_EXPRESSION_H
 #define GT_SYMBOL_EXPRESSION_H
 
-#include <elfutils/libdw.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,19 +25,14 @@ struct gt_stack {
 /* -ENODATA: it lies behind what was copied; -EFAULT: not on the stack at all. */
 int gt_stack_word(const struct gt_stack *stack, uint64_t address, uint64_t *ret_value);
 
-/* Where something is: at an address, or it is the value itself. */
-struct gt_location {
-	bool is_value;
-	uint64_t value;		/* or the address */
-};
-
 /*
- * What an expression says.  The operations are those that compilers emit into .eh_frame for code that
- * makes calls; there are no branches, so it takes no longer than the expression is.
- * cfa: NULL where that is what is looked for.  -ENODATA, -EFAULT; -EOPNOTSUPP: another
- * operation; -EINVAL: it makes no sense, or needs a register that is not known.
+ * What an expression says.  The operations are those that compilers emit into .eh_frame
+ * for code that makes calls; there are no branches, so it takes no longer than the
+ * expression is.  first: what is on the expression's stack to begin with; NULL: nothing.
+ * -ENODATA, -EFAULT; -EOPNOTSUPP: another operation; -EINVAL: it makes no sense, or
+ * needs a register that is not known.
  */
-int gt_expression_evaluate(const Dwarf_Op *ops, size_t count, const struct gt_registers *registers,
-			   const uint64_t *cfa, const struct gt_stack *stack, struct gt_location *ret_location);
+int gt_expression_evaluate(const uint8_t *bytes, size_t size, const struct gt_registers *registers,
+			   const uint64_t *first, const struct gt_stack *stack, uint64_t *ret_value);
 
 #endif

@@ -16,8 +16,6 @@
 #include "lib/util/demangle.h"
 #include "lib/util/mappings.h"
 
-#define CFI_BYTES_MAX (256u << 20)
-
 /*
  * Its file is read, not mapped: whoever may write it may cut it off at any time, as a copy
  * over it does, and to touch memory that was mapped from there would be our end.
@@ -112,30 +110,10 @@ static Dwfl_Module *report(struct gt_module *module)
 	return dwfl_module_getelf(reported, &bias) ? reported : NULL;
 }
 
-/* Has it a section that can be read into memory?  Without, elfutils would take all of the file's rest for it. */
-static bool has_cfi(Dwfl_Module *module)
-{
-	GElf_Addr bias;
-	Elf *elf = dwfl_module_getelf(module, &bias);
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	size_t names;
-
-	if (!elf || elf_getshdrstrndx(elf, &names))
-		return false;
-	while ((section = elf_nextscn(elf, section))) {
-		const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-
-		if (name && !strcmp(name, ".eh_frame"))
-			return header.sh_size <= CFI_BYTES_MAX;
-	}
-	return false;
-}
-
 /* At first use.  Its addresses are then those that the linker gave them. */
 static void open_module(struct gt_module *module)
 {
-	GElf_Addr build_id_address;
+	GElf_Addr build_id_address, bias;
 
 	if (module->dwfl || module->fd < 0)
 		return;
@@ -148,7 +126,7 @@ static void open_module(struct gt_module *module)
 		module->reason = "its file is not an ELF file that can be read";
 		return;
 	}
-	module->has_cfi = has_cfi(module->module);
+	module->has_cfi = gt_cfi_open(&module->cfi, dwfl_module_getelf(module->module, &bias));
 	module->build_id_size = dwfl_module_build_id(module->module, &module->build_id, &build_id_address);
 	if (module->build_id_size < 0)
 		module->build_id_size = 0;
@@ -228,16 +206,13 @@ int gt_module_resolve(struct gt_module *module, uint64_t file_offset, struct gpu
 	return gt_add_inlined(module->module, address, frame);
 }
 
-Dwarf_CFI *gt_module_cfi(struct gt_module *module, uint64_t file_offset, uint64_t *ret_address)
+bool gt_module_rules(struct gt_module *module, uint64_t file_offset, struct gt_rules *ret_rules)
 {
-	Dwarf_CFI *cfi;
-	GElf_Addr address;
-	Dwarf_Addr bias;
+	GElf_Addr address, bias;
 
 	open_module(module);
 	if (!module->has_cfi || !address_of(module->module, file_offset, &address))
-		return NULL;
-	cfi = dwfl_module_eh_cfi(module->module, &bias);
-	*ret_address = address - bias;
-	return cfi;
+		return false;
+	dwfl_module_getelf(module->module, &bias);
+	return gt_cfi_find(&module->cfi, address - bias, ret_rules);
 }

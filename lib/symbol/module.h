@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/symbol/rules.h"
+
 struct gputrace_frame;
 struct gt_mapping;
 
@@ -23,6 +25,7 @@ struct gt_module {
 	const uint8_t *build_id;
 	int build_id_size;
 	bool has_cfi;
+	struct gt_cfi cfi;
 };
 
 /* Takes over the descriptor; fd -1: with the reason, if there should be a file.  NULL: no memory. */
@@ -35,10 +38,7 @@ void gt_module_free(struct gt_module *module);
  */
 int gt_module_resolve(struct gt_module *module, uint64_t file_offset, struct gputrace_frame *frame);
 
-/*
- * Its call frame information, and the address that stands for an offset of the file in
- * it.  NULL: it has none, or no code there.
- */
-struct Dwarf_CFI_s *gt_module_cfi(struct gt_module *module, uint64_t file_offset, uint64_t *ret_address);
+/* The rules by which a caller's registers are found from an offset of the file; false: there are none. */
+bool gt_module_rules(struct gt_module *module, uint64_t file_offset, struct gt_rules *ret_rules);
 
 #endif

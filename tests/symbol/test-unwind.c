@@ -4,7 +4,9 @@
  * where they return to, and when registers, stack and files say anything.
  */
 #include <check.h>
+#include <dlfcn.h>
 #include <dwarf.h>
+#include <elfutils/libdw.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -19,6 +21,7 @@
 
 #include "lib/symbol/expression.h"
 #include "lib/symbol/process.h"
+#include "lib/symbol/rules.h"
 #include "lib/symbol/unwind.h"
 #include "lib/util/mappings.h"
 #include "tests/suite.h"
@@ -334,9 +337,118 @@ START_TEST(any_file)
 }
 END_TEST
 
+/* ---- rules ---- */
+
+static Elf *open_elf(const char *path, struct gt_cfi *cfi)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf *elf;
+
+	ck_assert_int_ge(fd, 0);
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	ck_assert_ptr_nonnull(elf);
+	ck_assert_int_eq(elf_cntl(elf, ELF_C_FDREAD), 0);
+	close(fd);
+	ck_assert(gt_cfi_open(cfi, elf));
+	return elf;
+}
+
+static const unsigned kept[] = { GT_RBX, GT_RBP, GT_R12, GT_R13, GT_R14, GT_R15, GT_PC };
+
+/* elfutils gives operations where we have kinds.  It takes rbx for a register that no function keeps, if nothing is said. */
+static void assert_same_rule(const struct gt_rule *rule, Dwarf_Frame *frame, unsigned number, uint64_t address)
+{
+	Dwarf_Op memory[3], *ops;
+	size_t n;
+	enum gt_rule_kind kind = GT_RULE_SAVED_AT;
+
+	ck_assert_int_eq(dwarf_frame_register(frame, (int)number, memory, &ops, &n), 0);
+	if (!n)
+		kind = ops && (number != GT_RBX || rule->kind != GT_RULE_SAME) ? GT_RULE_GONE : GT_RULE_SAME;
+	else if (ops == memory)
+		kind = ops[0].atom == DW_OP_call_frame_cfa ? GT_RULE_SAVED : GT_RULE_UNKNOWN;
+	ck_assert_msg(rule->kind == kind, "register %u at %#lx: %d, not %d", number, (long)address, (int)rule->kind,
+		      (int)kind);
+	if (kind == GT_RULE_SAVED)
+		ck_assert_uint_eq(rule->offset, n == 2 ? ops[1].number : 0);
+}
+
+/* All over the C library's code. */
+START_TEST(rules_are_those_that_elfutils_reads)
+{
+	struct gt_cfi cfi;
+	struct gt_rules rules;
+	Dl_info info;
+	Elf *elf;
+	Dwarf_CFI *other;
+	unsigned compared = 0;
+
+	ck_assert_int_ne(dladdr((void *)(uintptr_t)malloc, &info), 0);
+	elf = open_elf(info.dli_fname, &cfi);
+	other = dwarf_getcfi_elf(elf);
+	ck_assert_ptr_nonnull(other);
+	for (uint64_t address = 0x20000; address < 0x1a0000; address += 61) {
+		bool found = gt_cfi_find(&cfi, address, &rules);
+		Dwarf_Frame *frame = NULL;
+		Dwarf_Op *ops;
+		size_t n;
+
+		ck_assert_int_eq(found, !dwarf_cfi_addrframe(other, address, &frame));
+		if (!found)
+			continue;
+		ck_assert_int_eq(dwarf_frame_cfa(frame, &ops, &n), 0);
+		if (rules.cfa.kind == GT_RULE_SAVED) {
+			ck_assert_uint_eq(n, 1);
+			ck_assert_int_eq(ops->atom, DW_OP_bregx);
+			ck_assert_uint_eq(rules.base, ops->number);
+			ck_assert_uint_eq(rules.cfa.offset, ops->number2);
+		}
+		for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+			assert_same_rule(&rules.of[kept[i]], frame, kept[i], address);
+		free(frame);
+		compared++;
+	}
+	ck_assert_uint_gt(compared, 10000);
+	dwarf_cfi_end(other);
+	elf_end(elf);
+}
+END_TEST
+
+/* Of each function of hostile-rules.S, behind the instructions. */
+START_TEST(rules_that_no_compiler_makes)
+{
+	static const struct { const char *function; bool found; } functions[] = {
+		{ "huge_register", true }, { "large_register", true }, { "deep_states", false }, { "no_state", false },
+		{ "known_rules", true },
+	};
+	void *library = dlopen(HOSTILE, RTLD_NOW);
+	struct gt_rules rules;
+	struct gt_cfi cfi;
+	Elf *elf = open_elf(HOSTILE, &cfi);
+	Dl_info info;
+
+	ck_assert_ptr_nonnull(library);
+	for (unsigned i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		void *place = dlsym(library, functions[i].function);
+
+		ck_assert_ptr_nonnull(place);
+		ck_assert_int_ne(dladdr(place, &info), 0);
+		ck_assert_msg(gt_cfi_find(&cfi, (uint64_t)((char *)place - (char *)info.dli_fbase) + 2, &rules) ==
+			      functions[i].found, "%s", functions[i].function);
+	}
+	ck_assert_uint_eq(rules.base, GT_RSP);
+	ck_assert_uint_eq(rules.cfa.offset, 24);
+	ck_assert_int_eq(rules.of[GT_PC].kind, GT_RULE_SAVED);
+	ck_assert_uint_eq(rules.of[GT_PC].offset, (uint64_t)-8);
+	dlclose(library);
+	elf_end(elf);
+}
+END_TEST
+
 /* ---- expressions ---- */
 
-static int evaluate(const Dwarf_Op *ops, size_t n, struct gt_location *location)
+static int evaluate(const char *code, size_t size, uint64_t *ret_value)
 {
 	static const struct gt_registers known = {
 		.value = { [GT_RBP] = 0x1008, [GT_RSP] = 0x1000 }, .known = 1u << GT_RBP | 1u << GT_RSP,
@@ -344,40 +456,34 @@ static int evaluate(const Dwarf_Op *ops, size_t n, struct gt_location *location)
 	static const uint64_t words[] = { 11, 22, 33 }, cfa = 0x1010;
 	const struct gt_stack stack = { .start = 0x1000, .size = sizeof(words), .bytes = (const uint8_t *)words };
 
-	return gt_expression_evaluate(ops, n, &known, &cfa, &stack, location);
+	return gt_expression_evaluate((const uint8_t *)code, size, &known, &cfa, &stack, ret_value);
 }
 
+#define CODE(text) text, sizeof(text) - 1
+
+/* 0x76: breg6 (rbp), 0x77: breg7 (rsp), with a signed LEB128; 0x06: deref; 0x30: lit0. */
 START_TEST(expressions)
 {
-	struct gt_location location;
-	const Dwarf_Op saved[] = { { .atom = DW_OP_breg6, .number = (Dwarf_Word)-8 }, { .atom = DW_OP_deref } };
-	const Dwarf_Op sum[] = { { .atom = DW_OP_call_frame_cfa }, { .atom = DW_OP_lit8 }, { .atom = DW_OP_minus },
-				 { .atom = DW_OP_stack_value } };
-	const Dwarf_Op behind[] = { { .atom = DW_OP_breg7, .number = 17 }, { .atom = DW_OP_deref } };
-	const Dwarf_Op below[] = { { .atom = DW_OP_breg7, .number = (Dwarf_Word)-1 }, { .atom = DW_OP_deref } };
-	const Dwarf_Op unknown[] = { { .atom = DW_OP_breg0 } }, none[] = { { .atom = DW_OP_deref } };
-	const Dwarf_Op far[] = { { .atom = DW_OP_bregx, .number = UINT64_MAX } };
-	const Dwarf_Op strange[] = { { .atom = DW_OP_bra, .number = (Dwarf_Word)-3 } };
-	Dwarf_Op many[9];
+	uint64_t value;
 
-	ck_assert_int_eq(evaluate(saved, 2, &location), 0);
-	ck_assert_uint_eq(location.value, 11);
-	ck_assert(!location.is_value);
-	ck_assert_int_eq(evaluate(sum, 4, &location), 0);
-	ck_assert_uint_eq(location.value, 0x1008);
-	ck_assert(location.is_value);
-	ck_assert_int_eq(evaluate(behind, 2, &location), -ENODATA);
-	ck_assert_int_eq(evaluate(below, 2, &location), -EFAULT);
-	ck_assert_int_eq(evaluate(unknown, 1, &location), -EINVAL);
-	ck_assert_int_eq(evaluate(far, 1, &location), -EINVAL);
-	ck_assert_int_eq(evaluate(none, 1, &location), -EINVAL);
-	ck_assert_int_eq(evaluate(none, 0, &location), -EINVAL);
-	ck_assert_int_eq(evaluate(sum + 1, 2, &location), -EINVAL);
-	ck_assert_int_eq(evaluate(strange, 1, &location), -EOPNOTSUPP);
-	for (unsigned i = 0; i < 9; i++)
-		many[i] = (Dwarf_Op){ .atom = DW_OP_lit1 };
-	ck_assert_int_eq(evaluate(many, 8, &location), 0);
-	ck_assert_int_eq(evaluate(many, 9, &location), -EINVAL);
+	ck_assert_int_eq(evaluate(CODE("\x76\x78\x06"), &value), 0);	/* what is at rbp - 8 */
+	ck_assert_uint_eq(value, 11);
+	ck_assert_int_eq(evaluate(CODE("\x38\x1c"), &value), 0);	/* cfa - 8 */
+	ck_assert_uint_eq(value, 0x1008);
+	ck_assert_int_eq(evaluate(CODE("\x77\x80\x01\x1a"), &value), 0);	/* cfa & (rsp + 128) */
+	ck_assert_uint_eq(value, 0x1000);
+	ck_assert_int_eq(evaluate(CODE("\x09\xf0\x22\x23\x81\x01"), &value), 0);	/* cfa - 16 + 129 */
+	ck_assert_uint_eq(value, 0x1081);
+	ck_assert_int_eq(evaluate(CODE("\x77\x11\x06"), &value), -ENODATA);	/* at rsp + 17 */
+	ck_assert_int_eq(evaluate(CODE("\x77\x7f\x06"), &value), -EFAULT);
+	ck_assert_int_eq(evaluate(CODE("\x70\x00"), &value), -EINVAL);	/* rax is not known */
+	ck_assert_int_eq(evaluate(CODE("\x8f\x00"), &value), -EINVAL);	/* there is no register 31 */
+	ck_assert_int_eq(evaluate(CODE("\x1c"), &value), -EINVAL);	/* minus, of one word */
+	ck_assert_int_eq(evaluate(CODE("\x77"), &value), -EINVAL);	/* cut off */
+	ck_assert_int_eq(evaluate(CODE("\x77\xff\xff"), &value), -EINVAL);
+	ck_assert_int_eq(evaluate(CODE("\x28\xfd\xff"), &value), -EOPNOTSUPP);	/* a branch back */
+	ck_assert_int_eq(evaluate(CODE("\x31\x31\x31\x31\x31\x31\x31"), &value), 0);
+	ck_assert_int_eq(evaluate(CODE("\x31\x31\x31\x31\x31\x31\x31\x31"), &value), -EINVAL);
 }
 END_TEST
 
@@ -391,6 +497,8 @@ int main(void)
 	tcase_add_test(tcase, code_that_is_about_to_return);
 	tcase_add_loop_test(tcase, any_registers_and_stack, 0, 16);
 	tcase_add_loop_test(tcase, any_file, 0, 64);
+	tcase_add_test(tcase, rules_are_those_that_elfutils_reads);
+	tcase_add_test(tcase, rules_that_no_compiler_makes);
 	tcase_add_test(tcase, expressions);
 	return run_case("unwind", tcase);
 }
