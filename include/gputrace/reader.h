@@ -62,6 +62,44 @@ GPUTRACE_API void gputrace_reader_set_symbolizer(struct gputrace_reader *reader,
 /* Records dropped so far, over all rings. */
 GPUTRACE_API uint64_t gputrace_reader_get_lost(const struct gputrace_reader *reader);
 
+/* ---- readers in other processes ---- */
+
+struct gputrace_publish_opts {
+	uint64_t size;
+	uint64_t buffer_bytes;	/* for each reader that follows, 64 KiB to 1 GiB; default 16 MiB */
+	uint32_t linger_ms;	/* how long the last unref waits for those that have not taken all; default 1000 */
+	uint32_t reserved;	/* 0 */
+};
+
+/*
+ * From now on also tell each event that gputrace_reader_next() gives to readers in
+ * other processes of this machine, made by gputrace_reader_connect() with this path: a
+ * Unix socket, which exists until the reader is gone and which only processes of this
+ * user and of root may use, up to 64 at a time.  They are served within
+ * gputrace_reader_wait() and _next().  One that is slow is never waited for: what finds
+ * no room in its buffer is counted, and it is told by a GPUTRACE_EVENT_LOST.
+ * -EBUSY: this reader publishes already, or is a connected one itself; -EADDRINUSE:
+ * the path exists, and is not what an ended process has left; -EINVAL: the path is
+ * empty or too long (107 bytes), or opts; -E2BIG: opts; -ENOMEM; -EMFILE and the like;
+ * errors of bind(2).  Since 0.1.
+ */
+GPUTRACE_API int gputrace_reader_publish(struct gputrace_reader *reader, const char *path,
+					 const struct gputrace_publish_opts *opts);
+
+/*
+ * A reader of the stream that another process publishes at this path: the same events
+ * in the same order from when that process has let it in.  It has no target, and is
+ * used by one thread at a time.  GPUs of events live as long as the reader.  Needs the
+ * same version of the library on both sides.
+ * gputrace_reader_wait() gives -ENODATA when the stream has ended, -ECONNRESET when the
+ * process was gone before all was delivered, -EPROTO when what comes is no such stream
+ * or one of another version, -ENOMEM.  Its descriptor becomes readable with each event.
+ * -ENOENT: there is nothing at the path; -ECONNREFUSED: no longer; -EACCES: it is
+ * another user's; -EAGAIN: too many are waiting to be let in; -EINVAL: path; -ENOMEM;
+ * -EMFILE.  Since 0.1.
+ */
+GPUTRACE_API int gputrace_reader_connect(const char *path, struct gputrace_reader **ret_reader);
+
 GPUTRACE_END_DECLS
 
 #endif

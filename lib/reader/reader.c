@@ -11,6 +11,8 @@
 
 #include "lib/attach/link.h"
 #include "lib/ctx.h"
+#include "lib/reader/connect.h"
+#include "lib/reader/publish.h"
 #include "lib/reader/ranges.h"
 #include "lib/target/context.h"
 #include "lib/uprobe/api_trace.h"
@@ -162,8 +164,11 @@ struct gputrace_reader *gputrace_reader_unref(struct gputrace_reader *reader)
 {
 	if (!reader || atomic_fetch_sub(&reader->references, 1) != 1)
 		return NULL;
-	reader->target->reader = NULL;
+	gt_publisher_close(reader->publisher);
+	if (reader->target)
+		reader->target->reader = NULL;
 	gputrace_target_unref(reader->target);
+	gt_source_free(reader->source);
 	gt_queue_free(&reader->queue);
 	free(reader->current);
 	gputrace_symbolizer_unref(reader->symbolizer);
@@ -205,6 +210,8 @@ static void look(struct gputrace_reader *reader)
 {
 	bool over = gt_target_is_over(reader->target);
 
+	if (reader->publisher)
+		gt_publisher_serve(reader->publisher);
 	if (!collect(reader) && over && gt_target_is_over(reader->target))
 		reader->ended = true;
 }
@@ -213,6 +220,8 @@ int gputrace_reader_wait(struct gputrace_reader *reader, int timeout_ms)
 {
 	uint64_t start = gt_reader_now();
 
+	if (reader->source)
+		return gt_source_wait(reader, timeout_ms);
 	for (;;) {
 		struct pollfd wait = { .fd = reader->epoll_fd, .events = POLLIN };
 		uint64_t waited;
@@ -220,6 +229,8 @@ int gputrace_reader_wait(struct gputrace_reader *reader, int timeout_ms)
 		look(reader);
 		if (is_due(reader))
 			return 1;
+		if (reader->ended && reader->publisher)
+			gt_publisher_end(reader->publisher);
 		if (reader->ended)
 			return gt_error(-ENODATA, "the target has ended and everything was delivered");
 		waited = (gt_reader_now() - start) / 1000000;
@@ -236,6 +247,8 @@ const struct gputrace_event *gputrace_reader_next(struct gputrace_reader *reader
 
 	free(reader->current);
 	reader->current = NULL;
+	if (reader->source)
+		return gt_source_next(reader);
 	while (is_due(reader)) {
 		queued = gt_queue_pop(&reader->queue);
 		gt_reader_resolve(queued);
@@ -243,6 +256,8 @@ const struct gputrace_event *gputrace_reader_next(struct gputrace_reader *reader
 		/* One that claims a time still to come is not worth waiting for. */
 		if (!next || next->event.end >= queued->event.end || queued->event.end > reader->collected) {
 			reader->current = queued;
+			if (reader->publisher)
+				gt_publisher_tell(reader->publisher, &queued->event);
 			if (queued->event.type == GPUTRACE_EVENT_EXIT)
 				queued->process->end_delivered = true;
 			return &queued->event;

@@ -13,7 +13,9 @@
 
 struct gputrace_reader {
 	atomic_uint references;
-	struct gputrace_target *target;
+	struct gputrace_target *target;	/* NULL: another process reads it, and we its stream */
+	struct gt_source *source;	/* that stream */
+	struct gt_publisher *publisher;	/* NULL: nobody else is told */
 	uint64_t window_ns;
 	int epoll_fd;
 	struct gt_queue queue;

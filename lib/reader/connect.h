@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stream of a reader in another process. */
+#ifndef GT_READER_CONNECT_H
+#define GT_READER_CONNECT_H
+
+struct gputrace_event;
+struct gputrace_reader;
+struct gt_source;
+
+/* A reader of what comes by a stream socket, which is its own from now on also on failure; -ENOMEM, -EMFILE, with gt_error() text. */
+int gt_source_open(int fd, struct gputrace_reader **ret_reader);
+
+/* As gputrace_reader_wait() and gputrace_reader_next(). */
+int gt_source_wait(struct gputrace_reader *reader, int timeout_ms);
+const struct gputrace_event *gt_source_next(struct gputrace_reader *reader);
+
+/* NULL is fine. */
+void gt_source_free(struct gt_source *source);
+
+#endif
