@@ -14,6 +14,7 @@ static const char usage[] =
 	"Usage: gputrace-record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	"       gputrace-record [OPTION]... -p PID\n"
 	"       gputrace-record [OPTION]... --all\n"
+	"       gputrace-record [OPTION]... --follow=PATH\n"
 	"Run a CUDA program and print the driver calls it makes and the kernels that run\n"
 	"on the GPU, in order of their ends (times are microseconds of CLOCK_MONOTONIC).\n"
 	"\n"
@@ -30,6 +31,8 @@ static const char usage[] =
 	"  --no-api          do not record driver calls\n"
 	"  --all             record driver calls of all programs, those that run and those\n"
 	"                    started later, but no kernels, until Ctrl-C or SIGTERM\n"
+	"  --publish=PATH    let others read along at this path\n"
+	"  --follow=PATH     read along what another gputrace-record publishes there\n"
 	TOOL_OPTIONS_HELP;
 
 /* The most that the library takes, by frame pointers and by unwinding a copy. */
@@ -46,7 +49,7 @@ struct record {
 	struct gputrace_writer *writer;
 	const char *output;
 	uint32_t api_flags, stack_frames, stack_bytes;
-	const char *functions;
+	const char *functions, *publish;
 	struct gputrace_symbolizer *symbolizer;
 	int no_api;
 	int write_failed;
@@ -195,6 +198,8 @@ static char **parse(struct record *record, int argc, char **argv)
 		{ "api", required_argument, NULL, 'a' },
 		{ "no-api", no_argument, NULL, 'N' },
 		{ "all", no_argument, NULL, 'L' },
+		{ "publish", required_argument, NULL, 'P' },
+		{ "follow", required_argument, NULL, 'F' },
 		{ "stacks", optional_argument, NULL, 's' },
 		{ "unwind", optional_argument, NULL, 'u' },
 		{ "functions", required_argument, NULL, 'f' },
@@ -213,6 +218,10 @@ static char **parse(struct record *record, int argc, char **argv)
 			record->no_api = 1;
 		else if (option == 'L')
 			record->tool.all = 1;
+		else if (option == 'P')
+			record->publish = optarg;
+		else if (option == 'F')
+			record->tool.follow = optarg;
 		else if (option == 's')
 			frames = optarg ? optarg : "";
 		else if (option == 'u')
@@ -277,15 +286,19 @@ int main(int argc, char **argv)
 
 	tool_open(&record.tool);
 	tool_spawn(&record.tool, command);
-	attach(&record, links);
+	if (!record.tool.follow)
+		attach(&record, links);
 	open_output(&record);
+	if (record.publish && gputrace_reader_publish(record.tool.reader, record.publish, NULL))
+		tool_fail(&record.tool, "%s", gputrace_last_error());
 
 	tool_follow(&record.tool, handle, &record);
 
 	close_output(&record);
 	if (!record.tool.quiet) {
 		summarise(&record);
-		report_untimed(&record);
+		if (record.tool.target)
+			report_untimed(&record);
 	}
 	for (unsigned i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		gputrace_link_unref(links[i]);

@@ -127,14 +127,24 @@ static int is_about(const char *command, const char *text)
 	return !strncmp(text, command, length) && text[length] == ':';
 }
 
+static int runs_already(const struct tool *tool)
+{
+	return tool->pid || tool->all || tool->follow;
+}
+
 static void attach(struct tool *tool, char **command)
 {
 	struct gputrace_live_opts opts = { .size = sizeof(opts), .agent = tool->agent,
 					   .flags = tool->copies ? GPUTRACE_LIVE_COPIES : 0 };
 	int error;
 
-	if (command[0] || (tool->pid && tool->all))
-		tool_fail(tool, "a command, a process that runs already and all processes cannot be traced at once");
+	if (!!command[0] + !!tool->pid + tool->all + !!tool->follow > 1)
+		tool_fail(tool, "a command, a process that runs already, all processes and another's stream cannot be traced at once");
+	if (tool->follow) {
+		if (gputrace_reader_connect(tool->follow, &tool->reader))
+			tool_fail(tool, "%s", gputrace_last_error());
+		return;
+	}
 	if (tool->all)
 		error = gputrace_target_watch(tool->ctx, GPUTRACE_EVERY_PROCESS, &tool->target);
 	else
@@ -151,7 +161,7 @@ void tool_spawn(struct tool *tool, char **command)
 
 	if (tool->copies && !tool->pid)
 		tool_fail(tool, "--copies goes with --pid");
-	if (tool->pid || tool->all) {
+	if (runs_already(tool)) {
 		attach(tool, command);
 		return;
 	}
@@ -189,9 +199,9 @@ static void stop(int number, siginfo_t *info, void *machine)
 static void catch_signals(const struct tool *tool)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
-	struct sigaction action = { .sa_sigaction = tool->pid || tool->all ? stop : pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction action = { .sa_sigaction = runs_already(tool) ? stop : pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
 
-	command_pid = gputrace_target_get_pid(tool->target);
+	command_pid = tool->target ? gputrace_target_get_pid(tool->target) : 0;
 	sigemptyset(&action.sa_mask);
 	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		sigaction(numbers[i], &action, NULL);
@@ -201,7 +211,7 @@ static void note_status(struct tool *tool)
 {
 	int status;
 
-	if (gputrace_target_has_exited(tool->target, &status) != 1)
+	if (!tool->target || gputrace_target_has_exited(tool->target, &status) != 1)
 		return;
 	command_pid = 0;
 	tool->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -222,7 +232,7 @@ void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *
 	int ready;
 
 	catch_signals(tool);
-	if (gputrace_target_resume(tool->target))
+	if (tool->target && gputrace_target_resume(tool->target))
 		tool_fail(tool, "%s", gputrace_last_error());
 	if (tool->pid && !tool->quiet)
 		tool_warn(tool, "process %d is traced now, until it ends or until Ctrl-C", tool->pid);
@@ -231,17 +241,17 @@ void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *
 		while ((event = gputrace_reader_next(tool->reader)))
 			handle(event, data);
 		note_status(tool);
-		if (enough)
+		if (enough && tool->target)
 			let_go(tool);
-	} while (ready >= 0);
-	if (ready != -ENODATA)
+	} while (ready >= 0 && (tool->target || !enough));
+	if (ready < 0 && ready != -ENODATA)
 		tool_fail(tool, "%s", gputrace_last_error());
 	fflush(stdout);
 }
 
 int tool_finish(struct tool *tool, int did_something)
 {
-	if (!tool->all && gputrace_target_count_agents(tool->target) == 0)
+	if (tool->target && !tool->all && gputrace_target_count_agents(tool->target) == 0)
 		tool_warn(tool, tool->device == GPUTRACE_DEVICE_SIM ?
 			  "the command did not use CUDA" :
 			  "the command did not use CUDA, or found no driver (libcuda.so.1) or no GPU; "

@@ -19,12 +19,13 @@ struct tool {
 	uint32_t device;	/* enum gputrace_device_kind */
 	const char *agent;
 	int all;		/* every process, by the operating system's kernel alone */
+	const char *follow;	/* the stream that another process publishes there */
 	int pid;		/* a process that runs already, 0: a command is started */
 	int copies;		/* of kernels that it has loaded, with programs in them */
 	int quiet;
 	/* Once started. */
 	struct gputrace_ctx *ctx;
-	struct gputrace_target *target;
+	struct gputrace_target *target;	/* NULL: another process traces it */
 	struct gputrace_reader *reader;
 	int status;		/* of the command, as the tool will return it */
 };
@@ -62,7 +63,7 @@ _Noreturn void tool_usage(const struct tool *tool);
 /* Make the context, early: before anything else of the library. */
 void tool_open(struct tool *tool);
 
-/* Prepare the command, which then waits, or the process that is to be traced.  Exits if it cannot be. */
+/* Prepare the command, which then waits, or what runs already.  Exits if it cannot be. */
 void tool_spawn(struct tool *tool, char **command);
 
 /*

@@ -88,7 +88,9 @@ class Tool:
         self.command = command
         self.status = 0
         self.everything = getattr(options, "everything", False)  # every process, by the operating system's kernel alone
-        self.running = self.everything or options.pid
+        self.follow = getattr(options, "follow", None)  # the stream that another process publishes there
+        self.running = self.everything or options.pid or self.follow
+        self.target = None
         self.enough = False  # of what runs already
         level = gputrace.LogLevel.ERROR if options.quiet else gputrace.LogLevel.WARNING
         self.ctx = gputrace.Context(lambda _, text: self.warn(text), level)
@@ -105,14 +107,17 @@ class Tool:
             self.warn(printable(event.text))
 
     def spawn(self):
-        """Prepare the command, which then waits, or the process to be traced.  Exits if it cannot be."""
+        """Prepare the command, which then waits, or what runs already; None: others do.  Exits if it cannot be."""
         if self.options.copies and not self.options.pid:
             self.warn("--copies goes with --pid")
             sys.exit(EXIT_TOOL)
         if self.running:
-            if self.command or self.options.pid and self.everything:
-                self.warn("a command, a process that runs already and all processes cannot be traced at once")
+            if sum(map(bool, [self.command, self.options.pid, self.everything, self.follow])) > 1:
+                self.warn("a command, a process that runs already, all processes and another's stream cannot be "
+                          "traced at once")
                 sys.exit(EXIT_TOOL)
+            if self.follow:
+                return None
             self.target = gputrace.Target.watch(ctx=self.ctx) if self.everything else \
                 gputrace.Target.of_process(self.options.pid, copies=self.options.copies, agent=self.options.agent,
                                            ctx=self.ctx)
@@ -131,12 +136,16 @@ class Tool:
             sys.exit(EXIT_NOT_FOUND if error.errno == errno.ENOENT else EXIT_CANNOT_RUN)
         return self.target
 
-    def events(self, symbolizer=None):
+    def events(self, symbolizer=None, publish=None):
         """Let the command run; its events until it has ended.  Signals sent to us go to it."""
-        reader = self.target.reader(symbolizer=symbolizer)
+        reader = gputrace.Reader.connect(self.follow, symbolizer=symbolizer) if self.follow else \
+            self.target.reader(symbolizer=symbolizer)
+        if publish:
+            reader.publish(publish)
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2:
             signal.signal(number, self.stop if self.running else self.pass_on)
-        self.target.resume()
+        if self.target:
+            self.target.resume()
         if self.options.pid and not self.options.quiet:
             self.warn(f"process {self.options.pid} is traced now, until it ends or until Ctrl-C")
         yield from self.until_end(reader)
@@ -149,6 +158,8 @@ class Tool:
             reader.wait(0.05)
             while (event := reader.next_event()) is not None:
                 yield event
+            if self.enough and not self.target:
+                return
             if self.enough:
                 self.enough = False
                 self.target.detach()
@@ -165,6 +176,8 @@ class Tool:
 
     def finish(self, did_something):
         """The exit status; did_something false: nothing could be traced."""
+        if not self.target:
+            return 0 if did_something else EXIT_TOOL
         if not self.everything and not self.target.agents:
             self.warn("the command did not use CUDA" if self.options.device == "sim" else
                       "the command did not use CUDA, or found no driver (libcuda.so.1) or no GPU; "

@@ -147,6 +147,32 @@ class Twins(unittest.TestCase):
                 if " lost" not in text:
                     self.assertEqual(len(re.findall(rf" {after.pid}/\d+ +cuLaunchKernel", text)), 8, text)
 
+    def test_read_along(self):
+        """What is published is what those who follow get, whichever twin does which."""
+        tools = ["./gputrace-record"], [sys.executable, str(TWINS / "gputrace-record")]
+        for publisher, follower in zip(tools, reversed(tools)):
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/stream"
+                program = self.start_live(os.environ["GPUTRACE_SIM_DIR"])
+                one = subprocess.Popen([*publisher, f"--publish={path}", "-p", str(program.pid)], text=True,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                while not os.path.exists(path):
+                    self.assertIsNone(one.poll())
+                    time.sleep(0.05)
+                said = Path(folder, "said")
+                with said.open("w") as file:
+                    other = subprocess.Popen([*follower, f"--follow={path}"], stdout=file, stderr=subprocess.PIPE,
+                                             text=True)
+                self.prod(program, said, r"kernel +{}/")
+                program.communicate(".\n")
+                out, one_said = one.communicate()
+                _, other_said = other.communicate()
+                self.assertEqual([one.returncode, other.returncode], [0, 0], one_said + other_said)
+                self.assertIn(" 0 lost", other_said)
+                # It came later; then it is the same to the end, but for times, which count from the first event.
+                words = [line.split()[1:] for line in said.read_text().splitlines()[1:]]
+                self.assertEqual([line.split()[1:] for line in out.splitlines()][-len(words):], words)
+
     @staticmethod
     def start_live(driver):
         program = subprocess.Popen([TARGET, "live", "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -155,9 +181,9 @@ class Twins(unittest.TestCase):
         return program
 
     @staticmethod
-    def prod(program, said):
-        """Let the program make calls until they are seen."""
-        while not re.search(rf" {program.pid}/\d+ +cuLaunchKernel", said.read_text()):
+    def prod(program, said, pattern=r" {}/\d+ +cuLaunchKernel"):
+        """Let the program make calls and run kernels until they are seen."""
+        while not re.search(pattern.format(program.pid), said.read_text()):
             program.stdin.write("\n")
             program.stdin.flush()
             program.stdout.readline()

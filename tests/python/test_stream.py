@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole way on the software device; the numbers are those of tests/e2e."""
 import contextlib
+import errno
 import os
 import re
+import tempfile
+import threading
 
 from common import PATIENCE, THREADS, EventType, Run, gputrace, main, spawn, unittest
 
@@ -19,6 +22,31 @@ class Stream(unittest.TestCase):
         self.assertEqual(run.lost, 0)
         self.assertEqual(run.status, 0)
         self.assertIn("launches 100 threads", run.output)
+
+    def test_read_along(self):
+        with tempfile.TemporaryDirectory() as folder, spawn("vecadd", "20") as target:
+            path = os.path.join(folder, "stream")
+            target.attach_timeline()
+            own, others = [], []
+            with target.reader() as reader:
+                reader.publish(path, linger=PATIENCE)
+                with self.assertRaises(gputrace.Error) as refused:
+                    reader.publish(path + "2")
+                self.assertEqual(refused.exception.errno, errno.EBUSY)
+                connected = gputrace.Reader.connect(path)
+                thread = threading.Thread(target=lambda: others.extend(connected))
+                thread.start()
+                target.resume()
+                own.extend(reader)
+            thread.join()
+            fields = "type name time end time_error pid tid launch_id grid device text data".split()
+            self.assertEqual(*[[[getattr(event, field) for field in fields] for event in events]
+                               for events in (others, own)])
+            connected.close()
+            self.assertEqual(sum(event.type is EventType.KERNEL for event in others), 20)
+            with self.assertRaises(gputrace.Error) as gone:
+                gputrace.Reader.connect(path)
+            self.assertEqual(gone.exception.errno, errno.ENOENT)
 
     def test_kernels_are_tied_to_launches(self):
         run = Run("vecadd", "64")

@@ -9,13 +9,13 @@ from errno import ENODATA
 from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, Optional
 
 from ._cffi import ffi, lib
-from ._library import Handle, guard, options, own, readable
+from ._library import Handle, guard, options, own, path_bytes, readable
 from .error import check
 from .event import Event
 
 if TYPE_CHECKING:
     from .symbolizer import Symbolizer
-    from .target import Target
+    from .target import Path, Target
 
 POLL_S = 0.002  # rings that the GPU writes wake nobody up
 
@@ -38,15 +38,43 @@ class Reader(Handle):
         opts = options("gputrace_reader_opts", window_ns=round(window * 1e9))
         with guard:
             check(lib.gputrace_reader_new(target._pointer, opts, result))
-            super().__init__(own(result[0], lib.gputrace_reader_unref))
-            if symbolizer is not None:
-                lib.gputrace_reader_set_symbolizer(self._pointer, symbolizer._pointer)
+            self._begin(result[0], target, symbolizer)
+        target._reader = weakref.ref(self)
+
+    def _begin(self, pointer: Any, target: Optional["Target"], symbolizer: Optional["Symbolizer"]) -> None:
+        super().__init__(own(pointer, lib.gputrace_reader_unref))
+        if symbolizer is not None:
+            lib.gputrace_reader_set_symbolizer(self._pointer, symbolizer._pointer)
         self._symbolizer = symbolizer
         self._target = target
-        target._reader = weakref.ref(self)
         self._serial = 0
         self._current: Any = None
         self._ended = False
+
+    @classmethod
+    def connect(cls, path: Path, *, symbolizer: Optional["Symbolizer"] = None) -> "Reader":
+        """Read along the stream that another process publishes at this path, from when it lets us in.
+
+        Waiting raises an Error with ECONNRESET when that process is gone before all was delivered, and with
+        EPROTO when it is no such stream or one of another version of the library.
+        """
+        result = ffi.new("struct gputrace_reader **")
+        reader = cls.__new__(cls)
+        with guard:
+            check(lib.gputrace_reader_connect(ffi.new("char[]", path_bytes(path)), result))
+            reader._begin(result[0], None, symbolizer)
+        return reader
+
+    def publish(self, path: Path, *, buffer_bytes: int = 0, linger: float = 0.0) -> None:
+        """Tell each event also to readers in other processes of this user or root, which connect() to this path.
+
+        It is a Unix socket, which exists as long as the reader.  Nobody is waited for: what finds no room in
+        the buffer_bytes (default 16 MiB) of one that is slow is counted, and told to it as EventType.LOST.
+        linger: how many seconds closing the reader waits for those that have not taken all; default 1.
+        """
+        opts = options("gputrace_publish_opts", buffer_bytes=buffer_bytes, linger_ms=round(linger * 1000))
+        with guard:
+            check(lib.gputrace_reader_publish(self._pointer, ffi.new("char[]", path_bytes(path)), opts))
 
     def fileno(self) -> int:
         """Readable when there may be something to do; not every event makes it so, so wait with a timeout."""
