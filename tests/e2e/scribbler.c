@@ -225,19 +225,31 @@ static uint32_t make_clock(uint8_t *payload)
 	return sizeof(r);
 }
 
+static uint32_t make_call(uint8_t *payload);
+
+/* An address in our code, or anything. */
+static uint64_t a_place(void)
+{
+	return below(2) ? (uint64_t)(uintptr_t)make_call + below(4096) : below(2) ? (uint64_t)(uintptr_t)usleep + below(4096) : nasty();
+}
+
 static uint32_t make_call(uint8_t *payload)
 {
 	struct gt_rec_call r = { .enter = now(), .leave = now(), .function = (uint32_t)below(400), .tid = (uint32_t)below(10),
-				 .arg_count = (uint32_t)below(GT_CALL_ARGS + 1), .stack_count = (uint32_t)below(GT_CALL_FRAMES + 1) };
-	uint32_t count = r.arg_count + r.stack_count;
-	uint64_t word;
+				 .arg_count = (uint16_t)below(GT_CALL_ARGS + 1), .stack_count = (uint16_t)below(GT_CALL_FRAMES + 1) };
+	uint32_t words = r.arg_count + r.stack_count;
 
-	for (uint32_t i = 0; i < count; i++) {
-		word = below(2) ? (uint64_t)(uintptr_t)make_call + below(4096) : nasty();
+	/* Registers and a copy of the stack. */
+	if (below(2))
+		r.stack_bytes = (uint32_t)(sizeof(struct gt_stack_registers) + below(300) * 8);
+	words += r.stack_bytes / 8;
+	for (uint32_t i = 0; i < words; i++) {
+		uint64_t word = a_place();
+
 		memcpy(payload + sizeof(r) + i * 8, &word, 8);
 	}
 	memcpy(payload, &r, sizeof(r));
-	return (uint32_t)sizeof(r) + count * 8;
+	return (uint32_t)sizeof(r) + words * 8;
 }
 
 static uint32_t make_range(uint8_t *payload)

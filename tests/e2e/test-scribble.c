@@ -31,7 +31,9 @@ static void start(const char *seed)
 	const char *const argv[] = { TARGET_PATH, seed, ROUNDS, NULL };
 	struct gputrace_spawn_opts spawn = { .size = sizeof(spawn), .device = GPUTRACE_DEVICE_SIM,
 					     .agent_ring_bytes = 65536, .gpu_ring_bytes = 65536 };
-	struct gputrace_api_opts api = { .size = sizeof(api), .flags = GPUTRACE_API_AGENT, .stack_frames = 127 };
+	/* By frame pointers, or found by the reader in copies of stacks. */
+	struct gputrace_api_opts api = { .size = sizeof(api), .flags = GPUTRACE_API_AGENT, .stack_frames = 127,
+					 .ring_bytes = 1 << 20, .stack_bytes = atoi(seed) & 1 ? 4096 : 0 };
 	struct gputrace_link *link;
 
 	ck_assert_int_eq(gputrace_target_spawn(NULL, (char *const *)(uintptr_t)argv, &spawn, &target), 0);
