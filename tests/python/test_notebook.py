@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from common import SOURCE, main, unittest
+from common import PATIENCE, SOURCE, main, unittest
 
 NOTEBOOK = SOURCE / "examples/python/first-steps.ipynb"
 
@@ -36,7 +36,7 @@ def outputs(sources):
     libraries = f"{os.environ['GPUTRACE_SIM_DIR']}:{os.environ.get('LD_LIBRARY_PATH', '')}"
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([sys.executable, "-W", "error", "-c", code], input=json.dumps(sources), capture_output=True,
-                              text=True, cwd=folder, env={**os.environ, "LD_LIBRARY_PATH": libraries}, timeout=300)
+                              text=True, cwd=folder, env={**os.environ, "LD_LIBRARY_PATH": libraries}, timeout=PATIENCE)
         if done.returncode:
             raise AssertionError(done.stderr)
         with open(os.path.join(folder, "first-steps.json"), encoding="utf-8") as file:

@@ -372,7 +372,6 @@ int main(void)
 
 	skip_unless_permitted();
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 300);
 	tcase_add_loop_test(t, test_running, 0, 4);
 	tcase_add_test(t, test_later);
 	tcase_add_test(t, test_none);
