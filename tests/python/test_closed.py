@@ -4,7 +4,7 @@ import importlib.util
 import inspect
 import os
 
-from common import THREADS, gputrace, main, spawn, unittest
+from common import PATIENCE, THREADS, gputrace, main, spawn, unittest
 
 # What methods are given, by the names of their parameters; those that are not here keep their defaults.
 ARGUMENTS = {
@@ -34,7 +34,7 @@ def everything():
             symbolizer, gputrace.Clock.without_device(), ctx]
     target.resume()
     event = next(made[5])
-    target.wait(100)
+    target.wait(PATIENCE)
     return made, event
 
 

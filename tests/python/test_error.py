@@ -3,7 +3,7 @@
 import errno
 import pickle
 
-from common import THREADS, gputrace, main, spawn, unittest
+from common import PATIENCE, THREADS, gputrace, main, spawn, unittest
 
 
 class Errors(unittest.TestCase):
@@ -44,7 +44,7 @@ class Errors(unittest.TestCase):
             with self.assertRaises(gputrace.Error) as caught:
                 target.attach(gputrace.Object.open(THREADS))
             self.assertEqual(caught.exception.errno, errno.EBUSY)
-            target.wait(20)
+            target.wait(PATIENCE)
 
 
 class Log(unittest.TestCase):
@@ -54,7 +54,7 @@ class Log(unittest.TestCase):
             gputrace.Object.open(THREADS, ctx=ctx)["entered"]
             with spawn("exits", ctx=ctx) as target:
                 target.resume()
-                target.wait(20)
+                target.wait(PATIENCE)
         for level, text in lines:
             self.assertIsInstance(level, gputrace.LogLevel)
             self.assertIsInstance(text, str)
