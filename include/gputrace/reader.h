@@ -20,7 +20,7 @@ struct gputrace_reader_opts {
 	uint64_t size;
 	/*
 	 * How long an event is held back so that earlier ones can overtake it; default 20 ms.
-	 * A kernel whose launch is not known yet: up to 1 s.
+	 * A kernel whose launch, or time, is not known yet: up to 1 s.
 	 */
 	uint64_t window_ns;
 };

@@ -487,7 +487,7 @@ static const char stamp_ptx[] =
 	"\tst.volatile.global.u64 [%rd1], %rd2;\n"
 	"\tret;\n}\n";
 
-/* Far longer than a launch on an idle GPU takes; a busy one gets another chance later. */
+/* Far longer than a launch on an idle GPU takes. */
 #define STAMP_PATIENCE_NS 20000000
 
 static bool load_stamp(struct gt_context *context)
@@ -498,41 +498,74 @@ static bool load_stamp(struct gt_context *context)
 	       !gt_cu.cuModuleGetFunction(&context->stamp, context->stamp_module, "stamp");
 }
 
+static void tell_stamp(struct gt_context *context, uint64_t gpu)
+{
+	struct gt_rec_clock record = {
+		.context = context->number, .before = context->stamp_before, .gpu = gpu, .after = gt_now(),
+	};
+
+	if (gt_emit(GT_REC_CLOCK, &record, sizeof(record)))
+		context->stamped = true;
+}
+
+/* One that took longer than it should says little, but the first says more than nothing. */
+static void take_late_stamp(struct gt_context *context)
+{
+	uint64_t gpu = __atomic_load_n(&area_of(context)->stamp, __ATOMIC_ACQUIRE);
+
+	context->stamp_pending = false;
+	if (gpu && !context->stamped)
+		tell_stamp(context, gpu);
+}
+
+static void wait_for_stamp(struct gt_context *context)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	if (context->stamped || !context->stamp_pending)
+		return;
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+	if (!gt_cu.cuStreamSynchronize(context->stream))
+		take_late_stamp(context);
+	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
 static void stamp(struct gt_context *context)
 {
 	struct gt_host_arena *area = area_of(context);
 	CUdeviceptr to = context->host + offsetof(struct gt_host_arena, stamp);
-	struct gt_rec_clock record = { .context = context->number };
 	void *params[] = { &to };
+	uint64_t gpu;
 
 	if (context->stamp_pending) {
 		if (gt_cu.cuStreamQuery(context->stream) == CUDA_ERROR_NOT_READY)
 			return;
-		context->stamp_pending = false;
+		take_late_stamp(context);
 	}
 	if (!load_stamp(context)) {
 		context->stamping = false;
 		return;
 	}
 	__atomic_store_n(&area->stamp, 0, __ATOMIC_SEQ_CST);
-	record.before = gt_now();
+	context->stamp_before = gt_now();
 	if (gt_cu.cuLaunchKernel(context->stamp, 1, 1, 1, 1, 1, 1, 0, context->stream, params, NULL))
 		return;
 	do {
-		record.gpu = __atomic_load_n(&area->stamp, __ATOMIC_ACQUIRE);
-		record.after = gt_now();
-	} while (!record.gpu && record.after - record.before < STAMP_PATIENCE_NS);
-	context->stamp_pending = !record.gpu;
-	if (record.gpu)
-		gt_emit(GT_REC_CLOCK, &record, sizeof(record));
+		gpu = __atomic_load_n(&area->stamp, __ATOMIC_ACQUIRE);
+	} while (!gpu && gt_now() - context->stamp_before < STAMP_PATIENCE_NS);
+	context->stamp_pending = !gpu;
+	if (gpu)
+		tell_stamp(context, gpu);
 }
 
-void gt_contexts_tick(void)
+void gt_contexts_tick(bool last)
 {
 	pthread_mutex_lock(&lock);
 	for_each_context(context) {
 		if (context->stamping)
 			with_context(context, stamp);
+		if (last)
+			with_context(context, wait_for_stamp);
 		settle(context);
 	}
 	pthread_mutex_unlock(&lock);

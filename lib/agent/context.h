@@ -25,6 +25,8 @@ struct gt_context {
 	CUmodule stamp_module;
 	CUfunction stamp;
 	bool stamping, stamp_pending;
+	bool stamped;		/* the controller has been given a clock record */
+	uint64_t stamp_before;	/* the host's time when the last stamp was launched */
 	bool unreadable;	/* said that its arena cannot be copied out */
 	atomic_bool in_graphs;	/* graphs were given its arenas, and may be launched at any time */
 	bool usable;		/* false: setting up failed, its kernels run with probes off */
@@ -84,8 +86,11 @@ void gt_retains_unseen(void);
  */
 bool gt_contexts_release(void);
 
-/* From time to time: one clock record from each context that was asked for them, and what did not fit into the ring. */
-void gt_contexts_tick(void);
+/*
+ * From time to time: one clock record from each context that was asked for them, and what did not fit into the ring.
+ * last: the session ends; one that has given none yet is waited for.
+ */
+void gt_contexts_tick(bool last);
 void gt_context_start_stamps(uint32_t number);
 
 #endif

@@ -78,7 +78,7 @@ static void let_go(void)
 
 	if (!gt_session_is_open())
 		gt_note(4, "the program has closed the agent's connection: nothing more is seen of this process");
-	gt_contexts_tick();
+	gt_contexts_tick(true);
 	atomic_store(&gt_active, false);
 	if (!gt_wait_until_left(PATIENCE_MS))
 		return;		/* somebody still uses it all, so it stays */
@@ -95,7 +95,7 @@ static void let_go(void)
 
 static void say_goodbye(void)
 {
-	gt_contexts_tick();
+	gt_contexts_tick(true);
 	gt_contexts_flush();
 	gt_session_send(GT_MSG_BYE, 0);
 }
@@ -117,7 +117,7 @@ static void serve_until_over(void)
 			return;
 		}
 		if (r == 0) {
-			gt_contexts_tick();
+			gt_contexts_tick(false);
 			rounds++;
 		}
 	}

@@ -15,6 +15,7 @@
 static void place(struct gputrace_event *event, const struct gt_target_context *context, uint64_t gpu)
 {
 	event->end = gt_reader_now();
+	event->time_error = UINT64_MAX;
 	if (gt_reader_host_time(context, gpu, &event->end, &event->time_error))
 		event->end -= event->time_error < event->end ? event->time_error : event->end;
 }

@@ -129,14 +129,29 @@ static void resolve_gpu_time(struct gputrace_event *event, const struct gt_proce
 	}
 }
 
+static bool has_launch(const struct gt_queued *queued)
+{
+	uint64_t launch = queued->event.launch_id;
+
+	return !launch || gt_launches_find(queued->process->launches, launch);
+}
+
+/* Had the clock learnt anything when it was taken in, or has it since? */
+static bool has_time(const struct gt_queued *queued)
+{
+	const struct gt_target_context *context = gt_process_context(queued->process, queued->event.context);
+	uint64_t host, error;
+
+	return queued->event.time_error != UINT64_MAX ||
+	       gt_reader_host_time(context, queued->event.gpu_end, &host, &error);
+}
+
 uint64_t gt_reader_due(const struct gt_queued *queued, uint64_t window_ns)
 {
-	const struct gputrace_event *event = &queued->event;
-
-	if (event->type == GPUTRACE_EVENT_KERNEL && event->launch_id && window_ns < LAUNCH_WINDOW_NS &&
-	    !gt_launches_find(queued->process->launches, event->launch_id))
+	if (queued->event.type == GPUTRACE_EVENT_KERNEL && window_ns < LAUNCH_WINDOW_NS &&
+	    !(has_launch(queued) && has_time(queued)))
 		window_ns = LAUNCH_WINDOW_NS;
-	return event->end + window_ns;
+	return queued->event.end + window_ns;
 }
 
 void gt_reader_resolve(struct gt_queued *queued)

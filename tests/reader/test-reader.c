@@ -192,7 +192,7 @@ START_TEST(launches_within_a_call)
 }
 END_TEST
 
-/* A kernel waits for its launch, a second at most; nothing else does. */
+/* A kernel waits for its launch and for the clock's first sample, a second at most; nothing else does. */
 START_TEST(kernels_wait_for_their_launch)
 {
 	struct gt_process process = { .launches = gt_launches_new() };
@@ -206,6 +206,9 @@ START_TEST(kernels_wait_for_their_launch)
 	ck_assert_uint_eq(gt_reader_due(queued, 3000000000), 3000005000);
 	queued->event.launch_id = 7;
 	ck_assert_uint_eq(gt_reader_due(queued, 20000), 25000);
+	queued->event.time_error = UINT64_MAX;
+	ck_assert_uint_eq(gt_reader_due(queued, 20000), 1000005000);
+	queued->event.time_error = 100;
 	queued->event.launch_id = 8;
 	queued->event.type = GPUTRACE_EVENT_PRINT;
 	ck_assert_uint_eq(gt_reader_due(queued, 20000), 25000);
