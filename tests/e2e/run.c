@@ -278,10 +278,10 @@ void run_free(struct run *run)
 
 void run_watch_late(struct run *run, const struct gputrace_event *event)
 {
-	siginfo_t info;
-
-	if (gputrace_event_get_type(event) == GPUTRACE_EVENT_LAUNCH && run->events[GPUTRACE_EVENT_LAUNCH] == 1)
-		ck_assert_int_eq(waitid(P_PID, (id_t)gputrace_target_get_pid(run->target), &info, WEXITED | WNOWAIT), 0);
+	if (gputrace_event_get_type(event) != GPUTRACE_EVENT_LAUNCH || run->events[GPUTRACE_EVENT_LAUNCH] != 1)
+		return;
+	while (!gputrace_target_has_exited(run->target, NULL))
+		usleep(1000);
 }
 
 uint64_t run_map_value(struct run *run, const char *name, int instance, uint32_t index)
