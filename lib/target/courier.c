@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -119,7 +120,8 @@ int gt_courier_get(const struct gt_courier *courier, uint64_t address, void *byt
 	struct iovec local = { bytes, size }, remote = { (void *)address, size };
 
 	return process_vm_readv(gt_proc_thread(courier->pid), &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 :
-	       gt_error(-ESRCH, "process %d has ended, or its memory cannot be read", (int)courier->pid);
+	       gt_error(-ESRCH, "process %d has ended, or its memory at %#" PRIx64 " cannot be read: %s",
+			(int)courier->pid, address, strerror(errno));
 }
 
 int gt_courier_put(const struct gt_courier *courier, uint64_t address, const void *bytes, size_t size)
@@ -127,7 +129,8 @@ int gt_courier_put(const struct gt_courier *courier, uint64_t address, const voi
 	struct iovec local = { (void *)(uintptr_t)bytes, size }, remote = { (void *)address, size };
 
 	return process_vm_writev(gt_proc_thread(courier->pid), &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 :
-	       gt_error(-ESRCH, "process %d has ended, or its memory cannot be written to", (int)courier->pid);
+	       gt_error(-ESRCH, "process %d has ended, or its memory at %#" PRIx64 " cannot be written to: %s",
+			(int)courier->pid, address, strerror(errno));
 }
 
 uint64_t gt_courier_room(const struct gt_courier *courier)
