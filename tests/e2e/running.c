@@ -17,6 +17,31 @@ struct gputrace_target *target;
 struct gputrace_reader *reader;
 struct gputrace_link *timeline;
 
+/*
+ * A copy of the software device: breakpoints that other tests set by uprobes come and go in the file's pages for
+ * all processes, also while functions of a running one are being hooked.
+ */
+static char driver[32];
+
+static void copy_driver(void)
+{
+	char command[8192];
+
+	strcpy(driver, "/tmp/gputrace-live-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(driver));
+	snprintf(command, sizeof(command), "cp -L '%s/libcuda.so.1' %s", getenv("GPUTRACE_SIM_DIR"), driver);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static void remove_driver(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/libcuda.so.1", driver);
+	unlink(path);
+	rmdir(driver);
+}
+
 /* In a mount namespace of its own, where the agent's folder is another. */
 static void hide_agent(void)
 {
@@ -33,11 +58,12 @@ void start_program(const char *path, const char *what, const char *threads, cons
 {
 	int in[2], out[2];
 
+	copy_driver();
 	ck_assert_int_eq(pipe(in), 0);
 	ck_assert_int_eq(pipe(out), 0);
 	program.pid = fork();
 	if (!program.pid) {
-		setenv("LD_LIBRARY_PATH", getenv("GPUTRACE_SIM_DIR"), 1);
+		setenv("LD_LIBRARY_PATH", driver, 1);
 		dup2(in[0], 0);
 		dup2(out[1], 1);
 		for (int fd = 3; fd < 100; fd++)
@@ -85,6 +111,7 @@ void end_program(void)
 {
 	if (program.pid > 0)
 		kill(program.pid, SIGKILL);
+	remove_driver();
 }
 
 void attach_with(const struct gputrace_live_opts *opts)

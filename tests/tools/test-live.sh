@@ -11,9 +11,11 @@ finish() {
 }
 trap finish EXIT
 
-# The program launches with two threads until it reads a line with a dot.
+# The program launches with two threads until it reads a line with a dot.  A copy of the software device: in the
+# file's pages are breakpoints that other tests set by uprobes.
+cp -L "$GPUTRACE_SIM_DIR/libcuda.so.1" "$dir/"
 mkfifo "$dir/in"
-LD_LIBRARY_PATH=$GPUTRACE_SIM_DIR tests/e2e/target live 2 <"$dir/in" >"$dir/said" &
+LD_LIBRARY_PATH=$dir tests/e2e/target live 2 <"$dir/in" >"$dir/said" &
 program=$!
 exec 3>"$dir/in"
 
