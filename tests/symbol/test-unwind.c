@@ -35,6 +35,7 @@ static struct gputrace_symbolizer *symbolizer;
 static struct gt_stack_registers registers;
 static uint8_t copy[COPY];
 
+static struct gt_mappings mappings;	/* our own, as they are while stacks are looked into */
 static uint64_t frames[FRAMES];
 static unsigned count;
 static int end;
@@ -47,6 +48,7 @@ static void setup(void)
 static void teardown(void)
 {
 	gputrace_symbolizer_unref(symbolizer);
+	gt_mappings_free(&mappings);
 }
 
 static void unwind(const struct gt_stack_registers *from, const uint8_t *bytes, size_t size, unsigned max)
@@ -215,15 +217,18 @@ static uint64_t any_word(void)
 	}
 }
 
-/* Whatever came in: frames in code that the process has, and an end. */
-static void assert_sound(const struct gt_stack_registers *from, unsigned max)
+static void read_mappings(void)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
-	struct gt_mappings mappings = { 0 };
 
 	ck_assert_ptr_nonnull(f);
 	ck_assert_int_eq(gt_mappings_read(&mappings, f), 0);
 	fclose(f);
+}
+
+/* Whatever came in: frames in code that the process has, and an end. */
+static void assert_sound(const struct gt_stack_registers *from, unsigned max)
+{
 	ck_assert_uint_ge(count, 1);
 	ck_assert_uint_le(count, max);
 	ck_assert_uint_eq(frames[0], from->pc);
@@ -232,13 +237,13 @@ static void assert_sound(const struct gt_stack_registers *from, unsigned max)
 	ck_assert_int_gt(end, GPUTRACE_STACK_UNKNOWN);
 	ck_assert_int_le(end, GPUTRACE_STACK_LOST);
 	ck_assert(end != GPUTRACE_STACK_FULL || count == max);
-	gt_mappings_free(&mappings);
 }
 
 START_TEST(any_registers_and_stack)
 {
 	seed = 0x9e3779b97f4a7c15ull * (unsigned)(_i + 1);
 	outer();
+	read_mappings();
 	for (int round = 0; round < 200; round++) {
 		struct gt_stack_registers from = registers;
 		uint8_t bytes[COPY];
@@ -323,6 +328,7 @@ START_TEST(any_file)
 	for (unsigned n = 1 + random_number() % 16; _i && n; n--)
 		bytes[all.offset + random_number() % all.size] = (uint8_t)random_number();
 	mapped = map_file(path, bytes, size);
+	read_mappings();
 	for (unsigned i = 1; i < code.size; i++) {
 		struct gt_stack_registers from = registers;
 
