@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Driver calls, and maps shared with the operating system's kernel."""
+import ctypes
 import errno
 import os
+import shutil
 import subprocess
+import tempfile
 
 from common import TARGET, EventType, Run, gputrace, main, unittest
 
@@ -103,7 +106,18 @@ class Calls(unittest.TestCase):
         self.assertIn("no code there", nothing.reason)
 
     def test_processes_that_are_watched(self):
-        with subprocess.Popen(["sh", "-c", "read x; true; true"], stdin=subprocess.PIPE) as shell:
+        """In files of their own: what programs under valgrind have mapped as well is not watched."""
+        with tempfile.TemporaryDirectory() as folder:
+            ctypes.CDLL("libm.so.6")
+            with open("/proc/self/maps", encoding="utf-8") as maps:
+                mapped = {os.path.basename(line.split()[-1]): line.split()[-1] for line in maps}
+            shutil.copy(mapped["libc.so.6"], folder)
+            shutil.copy(mapped["libm.so.6"], f"{folder}/libgtmath.so.1")
+            self.check_watching(folder)
+
+    def check_watching(self, folder):
+        with subprocess.Popen(["sh", "-c", "read x; true; true"], stdin=subprocess.PIPE,
+                              env=dict(os.environ, LD_LIBRARY_PATH=folder)) as shell:
             with gputrace.Target.watch(shell.pid) as target:
                 target.attach_functions("libc.so.6", "execve")
                 reader = target.reader()
@@ -114,11 +128,12 @@ class Calls(unittest.TestCase):
             gputrace.Target.watch(0x3ffffff)
         self.assertEqual(caught.exception.errno, errno.ESRCH)
         with gputrace.Target.watch() as target:
-            link = target.attach_functions("libc.so.6", "getpriority")
+            library = ctypes.CDLL(f"{folder}/libgtmath.so.1")
+            link = target.attach_functions("libgtmath.so.1", "fegetround")
             reader = target.reader()
-            os.getpriority(os.PRIO_PROCESS, 0)
+            library.fegetround()
             link.detach()
-            self.assertIn((os.getpid(), "getpriority"), {(event.pid, event.name) for event in reader})
+            self.assertIn((os.getpid(), "fegetround"), {(event.pid, event.name) for event in reader})
 
     def test_no_such_functions(self):
         with gputrace.Target.spawn(["/bin/true"], device=gputrace.Device.SIM) as target:

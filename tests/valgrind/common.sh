@@ -12,9 +12,9 @@ fi
 valgrind="$VALGRIND -q --smc-check=all --error-exitcode=9 --leak-check=full
 	--show-leak-kinds=definite --errors-for-leak-kinds=definite"
 
-# A copy of the software device: breakpoints that other tests set by uprobes are in the file's pages
-# for all processes, and valgrind would run into them.
+# Copies of the software device and of the traced program: breakpoints that other tests set by uprobes are in a
+# file's pages for all processes, and valgrind would run into them.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-cp -L "$GPUTRACE_SIM_DIR/libcuda.so.1" "$dir/"
+cp -L "$GPUTRACE_SIM_DIR/libcuda.so.1" tests/e2e/target "$dir/"
 export GPUTRACE_SIM_DIR="$dir"

@@ -14,9 +14,9 @@ trace() {
 		shift
 	done
 	shift
-	LD_LIBRARY_PATH=$GPUTRACE_SIM_DIR tests/e2e/target "$@" >"$dir/plain" || { failed=1; return; }
+	LD_LIBRARY_PATH=$GPUTRACE_SIM_DIR "$dir/target" "$@" >"$dir/plain" || { failed=1; return; }
 	# shellcheck disable=SC2086 # words
-	$tool $valgrind --log-file="$dir/valgrind" tests/e2e/target "$@" >"$dir/out" 2>&1
+	$tool $valgrind --log-file="$dir/valgrind" "$dir/target" "$@" >"$dir/out" 2>&1
 	status=$?
 	if [ $status = 0 ] && [ ! -s "$dir/valgrind" ] && grep -qxF -- "$(cat "$dir/plain")" "$dir/out"; then
 		echo "ok: $*"
