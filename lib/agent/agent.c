@@ -179,8 +179,12 @@ int InitializeInjection(void)
 	if (!atomic_flag_test_and_set(&once)) {
 		gt_depth++;
 		chain();
-		if (!atomic_load(&hooked) && find_driver(false) && gt_join(true))
-			hook(false);
+		if (!atomic_load(&hooked) && find_driver(false)) {
+			gt_service_hold();
+			if (gt_join(true))
+				hook(false);
+			gt_service_release(false);
+		}
 		gt_depth--;
 	}
 	errno = saved;
@@ -198,10 +202,11 @@ static int attach(int fd)
 	if (!gt_session_open(fd))
 		return -EPROTO;
 	atomic_store(&joined, true);
+	gt_service_hold();
 	gt_late_prepare();
 	begin();
 	hook(true);
-	gt_service_start();
+	gt_service_release(true);
 	return 0;
 }
 

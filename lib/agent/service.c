@@ -29,7 +29,8 @@
 /* How long the end of the program waits, if a signal's handler ends it while this thread is in a hook. */
 #define INTERRUPTED_MS 1000
 
-static atomic_bool started;	/* or about to be */
+static atomic_bool started;	/* or about to be, or held */
+static atomic_bool wanted;	/* while it was held */
 static atomic_bool stopping;
 
 /* What the controller wants of us; -1: nothing any more, or it talks nonsense. */
@@ -132,13 +133,11 @@ static void *serve(void *unused)
 	return NULL;
 }
 
-void gt_service_start(void)
+static void start_thread(void)
 {
 	sigset_t all, before;
 	pthread_t thread;
 
-	if (atomic_exchange(&started, true))
-		return;
 	/* The program's signals are for the program's threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -147,6 +146,31 @@ void gt_service_start(void)
 	else
 		pthread_detach(thread);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void gt_service_start(void)
+{
+	atomic_store(&wanted, true);
+	if (!atomic_exchange(&started, true))
+		start_thread();
+}
+
+void gt_service_hold(void)
+{
+	atomic_store(&wanted, false);
+	atomic_store(&started, true);
+}
+
+void gt_service_release(bool start)
+{
+	if (start || atomic_load(&wanted)) {
+		start_thread();
+		return;
+	}
+	atomic_store(&started, false);
+	/* Somebody may just have found it held. */
+	if (atomic_load(&wanted))
+		gt_service_start();
 }
 
 static bool wait_until_over(unsigned patience_ms)

@@ -8,6 +8,13 @@
 /* Start it unless it runs. */
 void gt_service_start(void);
 
+/*
+ * Between these two it does not start: what a session begins with must be complete
+ * before its controller's end has this thread undo it.  start: in any case.
+ */
+void gt_service_hold(void);
+void gt_service_release(bool start);
+
 /* Is there no controller, or none any more?  Waits for one that is just going. */
 bool gt_service_make_room(void);
 

@@ -187,22 +187,22 @@ static unsigned patch_count;
 
 /*
  * One aligned store, so that a thread running here sees all of it or nothing.  The
- * first byte stays as it is: a uprobe may have come or gone.
+ * first byte stays as it is: a uprobe may come or go at any moment.
  */
 static int put_bytes(uint8_t *code, const uint8_t *bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint8_t *first = (uint8_t *)((uintptr_t)code & ~(uintptr_t)(page - 1));
 	size_t length = (size_t)(code + WORD - first + (long)page - 1) & ~(page - 1);
-	uint8_t changed[WORD];
-	uint64_t word;
+	uint64_t *at = (uint64_t *)(void *)code, before, after;
 
 	if (mprotect(first, length, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return -EACCES;
-	memcpy(changed, code, WORD);
-	memcpy(changed + 1, bytes, sizeof(prologue) - 1);
-	memcpy(&word, changed, WORD);
-	__atomic_store_n((uint64_t *)(void *)code, word, __ATOMIC_SEQ_CST);
+	before = __atomic_load_n(at, __ATOMIC_RELAXED);
+	do {
+		after = before;
+		memcpy((uint8_t *)&after + 1, bytes, sizeof(prologue) - 1);
+	} while (!__atomic_compare_exchange_n(at, &before, after, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
 	mprotect(first, length, PROT_READ | PROT_EXEC);
 	return 0;
 }
