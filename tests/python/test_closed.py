@@ -10,7 +10,8 @@ from common import PATIENCE, THREADS, gputrace, main, spawn, unittest
 ARGUMENTS = {
     "after_ns": 3, "before_ns": 1, "context": None, "event": None, "gpu_end_ns": 2, "gpu_ns": 2, "gpu_start_ns": 2,
     "host_ns": 2, "instructions": bytes(8), "key": 0, "key_size": 4, "launch_enter_ns": 1, "library": "libc.so.6",
-    "max_entries": 1, "name": "entered", "number": 0, "other": {0: 1}, "pattern": "*", "pid": os.getpid(),
+    "max_entries": 1, "name": "entered", "number": 0, "other": {0: 1}, "path": "no-such-folder/stream", "pattern": "*",
+    "pid": os.getpid(),
     "section": "cuda/entry:*", "timeout": 0, "type": gputrace.MapType.ARRAY, "value": 1, "value_size": 8,
     "wait_return_ns": 3, "address": 1, "what": None,
 }
