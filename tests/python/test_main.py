@@ -28,9 +28,13 @@ class Script(unittest.TestCase):
         with open(self.script, "w", encoding="utf-8") as file:
             file.write(SCRIPT)
 
-    def start(self, *words, cwd=None):
-        libraries = f"{os.environ['GPUTRACE_SIM_DIR']}:{os.environ.get('LD_LIBRARY_PATH', '')}"
-        return subprocess.run([sys.executable, "-m", "gputrace", *words], cwd=cwd, capture_output=True, text=True,
+    def start(self, *words, **options):
+        return self.plain("-m", "gputrace", *words, **options)
+
+    def plain(self, *words, cwd=None, driver=os.environ["GPUTRACE_SIM_DIR"]):
+        """Without gputrace."""
+        libraries = f"{driver}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+        return subprocess.run([sys.executable, *words], cwd=cwd, capture_output=True, text=True,
                               env={**os.environ, "LD_LIBRARY_PATH": libraries}, timeout=PATIENCE)
 
     def check(self, done, first, output, path, name):
@@ -62,7 +66,40 @@ class Script(unittest.TestCase):
         done = self.start(self.script)
         self.assertEqual(done.returncode, 1)
         self.assertIn("1 launches, 1 runs", done.stderr)
+        # What is printed of it is what Python itself prints: no frame before the script's own.
+        self.assertEqual(done.stderr[done.stderr.index("Traceback"):], self.plain(self.script).stderr)
         self.assertIn("ZeroDivisionError", done.stderr)
+
+    def test_no_driver(self):
+        with open(os.path.join(self.folder, "libcuda.so.1"), "w", encoding="utf-8") as file:
+            file.write("not a library\n")
+        for script, status in ("print('hi')", 125), ("print('hi')\nraise SystemExit", 125), ("print('hi')\nexit(3)", 3):
+            with open(self.script, "w", encoding="utf-8") as file:
+                file.write(script)
+            done = self.start(self.script, driver=self.folder)
+            self.assertEqual((done.stdout, done.returncode), ("hi\n", status), done.stderr)
+            self.assertRegex(done.stderr, r"^gputrace: the script runs without a trace: .*libcuda\.so\.1.*\n$")
+
+    def test_no_script(self):
+        done = self.start("nosuch.py", cwd=self.folder)
+        self.assertEqual((done.stderr, done.returncode),
+                         ("gputrace: can't open file 'nosuch.py': No such file or directory\n", 2))
+        for name in "nosuch", "nosuch.part":
+            done = self.start("-m", name, cwd=self.folder)
+            self.assertRegex(done.stderr, r"^gputrace: No module named '?nosuch'?\n$")
+            self.assertEqual(done.returncode, 1)
+
+    def test_syntax_error(self):
+        with open(self.script, "w", encoding="utf-8") as file:
+            file.write("1 +\n")
+        done = self.start(self.script)
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stderr.endswith(self.plain(self.script).stderr), done.stderr)
+
+    def test_no_words(self):
+        done = self.start()
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"(?m)required: SCRIPT$")
 
 
 if __name__ == "__main__":

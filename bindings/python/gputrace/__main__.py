@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import runpy
 import sys
+from types import TracebackType
+from typing import Optional, Type
 
-from . import Error, range, trace
+from . import Error, Trace, range, trace
 
 EXIT_TOOL = 125  # as the tools have it: we could not do our work
 
@@ -15,14 +18,32 @@ EXIT_TOOL = 125  # as the tools have it: we could not do our work
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python3 -m gputrace", description="Run a Python script, or a module with -m, in this process and print a "
-        "table of the kernels that it ran on the GPU. The exit status is the script's.")
+        "table of the kernels that it ran on the GPU. The exit status is the script's; 125 if nothing could be traced and "
+        "the script did not fail.")
     parser.add_argument("-o", "--output", metavar="FILE.json", help="write a trace as well; open it at "
                         "https://ui.perfetto.dev")
     parser.add_argument("--api", action="store_true", help="have the driver's calls in that trace too")
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module, as for python3 -m")
     parser.add_argument("script", metavar="SCRIPT")
-    parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
+    arguments = parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
+    arguments.required = False  # Pythons before 3.12 take it for required
     return parser.parse_args()
+
+
+def find(options: argparse.Namespace) -> None:
+    """End as `python3 SCRIPT` does when there is no such script."""
+    try:
+        if options.module:
+            if importlib.util.find_spec(options.script) is None:
+                raise ModuleNotFoundError(f"No module named {options.script}")
+        else:
+            os.stat(options.script)
+    except ModuleNotFoundError as error:
+        print(f"gputrace: {error}", file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:
+        print(f"gputrace: can't open file '{options.script}': {error.strerror}", file=sys.stderr)
+        sys.exit(2)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -35,14 +56,24 @@ def run(options: argparse.Namespace) -> None:
         runpy.run_path(options.script, run_name="__main__")
 
 
-def main() -> None:
-    options = parse()
-    made = trace(api=options.api)
+def show(kind: Type[BaseException], error: BaseException, frames: Optional[TracebackType]) -> None:
+    """An excepthook: a script's traceback begins in the script."""
+    ours = {run.__code__.co_filename, runpy.run_path.__code__.co_filename}
+    while frames is not None and frames.tb_frame.f_code.co_filename in ours:
+        frames = frames.tb_next
+    sys.__excepthook__(kind, error.with_traceback(frames), frames)
+
+
+def run_untraced(options: argparse.Namespace) -> None:
     try:
-        made.start()
-    except Error as error:
-        print(f"gputrace: {error}", file=sys.stderr)
-        sys.exit(EXIT_TOOL)
+        run(options)
+    except SystemExit as end:
+        if end.code not in (None, 0):
+            raise
+    sys.exit(EXIT_TOOL)
+
+
+def run_traced(options: argparse.Namespace, made: Trace) -> None:
     try:
         with range(os.path.basename(options.script)):
             run(options)
@@ -52,6 +83,23 @@ def main() -> None:
         print("\n".join([str(made), *made.notes]), file=sys.stderr)
         if options.output:
             made.save(options.output)
+
+
+def main() -> None:
+    options = parse()
+    find(options)
+    sys.excepthook = show
+    made = trace(api=options.api)
+    reason = None
+    try:
+        made.start()
+    except Error as error:
+        reason = str(error)
+    if reason is None:
+        run_traced(options, made)
+    else:
+        print(f"gputrace: the script runs without a trace: {reason}", file=sys.stderr)
+        run_untraced(options)
 
 
 if __name__ == "__main__":
