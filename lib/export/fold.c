@@ -4,33 +4,33 @@
 #include <errno.h>
 #include <gputrace/gputrace.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/export/fold_launches.h"
 #include "lib/export/nested.h"
 #include "lib/export/stack_tree.h"
 #include "lib/reader/event.h"
 #include "lib/util/error.h"
 
-#define LAUNCHES 65536u	/* a kernel comes soon after its launch or before it, or from a graph */
 #define NAME_MAX_BYTES 1024
 
-/* A launch whose call, or whose kernel, has been seen. */
-struct launch {
+/* What has said its name. */
+struct process {
 	int pid;
-	uint64_t id;
-	struct gt_stack_node *call;
-	char *kernel;		/* that ended before its launch's call did */
-	uint64_t kernel_ns;
+	struct gt_stack_node *root;
 };
 
 struct gt_fold {
 	struct gt_output *output;
 	struct gt_stack_tree *tree;
 	struct gt_nested *nested;
-	struct launch launches[LAUNCHES];
+	struct gt_fold_launches *called;	/* by calls that have ended */
+	struct gt_fold_launches *early;		/* with a kernel that ended before; they push out none of the others */
+	void *processes;	/* a tree of tsearch(3) */
 };
 
 int gt_fold_new(struct gt_output *output, struct gt_fold **ret_fold)
@@ -41,8 +41,10 @@ int gt_fold_new(struct gt_output *output, struct gt_fold **ret_fold)
 		fold->output = output;
 		fold->tree = gt_stack_tree_new();
 		fold->nested = gt_nested_new();
+		fold->called = gt_fold_launches_new();
+		fold->early = gt_fold_launches_new();
 	}
-	if (!fold || !fold->tree || !fold->nested) {
+	if (!fold || !fold->tree || !fold->nested || !fold->called || !fold->early) {
 		gt_fold_free(fold);
 		return gt_error(-ENOMEM, "out of memory");
 	}
@@ -54,8 +56,9 @@ void gt_fold_free(struct gt_fold *fold)
 {
 	if (!fold)
 		return;
-	for (unsigned i = 0; i < LAUNCHES; i++)
-		free(fold->launches[i].kernel);
+	tdestroy(fold->processes, free);
+	gt_fold_launches_free(fold->called);
+	gt_fold_launches_free(fold->early);
 	gt_stack_tree_free(fold->tree);
 	gt_nested_free(fold->nested);
 	free(fold);
@@ -103,27 +106,46 @@ static struct gt_stack_node *add_address(struct gt_fold *fold, struct gt_stack_n
 	return gt_stack_tree_below(fold->tree, parent, text);
 }
 
-static struct gt_stack_node *root_of(struct gt_fold *fold, const struct gputrace_event *event)
+/* ---- processes ---- */
+
+static int compare_pids(const void *left, const void *right)
 {
+	const struct process *a = left, *b = right;
+
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+/* A later one may have the same number. */
+static int add_process(struct gt_fold *fold, const struct gputrace_event *event)
+{
+	struct process *process = calloc(1, sizeof(*process)), **found;
+
+	if (!process)
+		return gt_error(-ENOMEM, "out of memory");
+	process->pid = event->pid;
+	found = tsearch(process, &fold->processes, compare_pids);
+	if (!found || *found != process)
+		free(process);
+	if (found)
+		(*found)->root = gt_stack_tree_below(fold->tree, NULL, event->name);
+	return found && (*found)->root ? 0 : gt_error(-ENOMEM, "out of memory");
+}
+
+static struct gt_stack_node *root_of(struct gt_fold *fold, int pid, const char *command)
+{
+	const struct process key = { .pid = pid };
+	struct process **found = tfind(&key, &fold->processes, compare_pids);
 	char text[32];
 
-	if (event->command[0])
-		return gt_stack_tree_below(fold->tree, NULL, event->command);
-	snprintf(text, sizeof(text), "process %d", event->pid);
+	if (*command)
+		return gt_stack_tree_below(fold->tree, NULL, command);
+	if (found)
+		return (*found)->root;
+	snprintf(text, sizeof(text), "process %d", pid);
 	return gt_stack_tree_below(fold->tree, NULL, text);
 }
 
 /* ---- calls and kernels ---- */
-
-static struct launch *launch_of(struct gt_fold *fold, const struct gputrace_event *event)
-{
-	return &fold->launches[(event->launch_id + (unsigned)event->pid * 40503u) % LAUNCHES];
-}
-
-static bool is_of(const struct launch *launch, const struct gputrace_event *event)
-{
-	return launch->id == event->launch_id && launch->pid == event->pid;
-}
 
 static int add_kernel_below(struct gt_fold *fold, struct gt_stack_node *call, const char *name, uint64_t ns)
 {
@@ -138,52 +160,61 @@ static int add_kernel_below(struct gt_fold *fold, struct gt_stack_node *call, co
 	return 0;
 }
 
-/* A kernel whose launch's call never came: none are recorded. */
-static int release(struct gt_fold *fold, struct launch *launch)
+/* A kernel that ended early, if there is one; call: its launch's, NULL: has not come. */
+static int release(struct gt_fold *fold, struct gt_fold_launch *launch, struct gt_stack_node *call)
 {
-	const struct gputrace_event of = { .pid = launch->pid };
 	int r = 0;
 
 	if (launch->kernel)
-		r = add_kernel_below(fold, root_of(fold, &of), launch->kernel, launch->kernel_ns);
+		r = add_kernel_below(fold, call ? call : root_of(fold, launch->pid, ""), launch->kernel,
+				     launch->kernel_ns);
 	free(launch->kernel);
 	launch->kernel = NULL;
 	return r;
 }
 
-static int add_kernel(struct gt_fold *fold, const struct gputrace_event *event)
+/* Its launch's call may end yet. */
+static int keep_kernel(struct gt_fold *fold, const struct gputrace_event *event, const char *name, uint64_t ns)
 {
-	struct launch *launch = launch_of(fold, event);
-	uint64_t ns = event->gpu_end > event->gpu_start ? event->gpu_end - event->gpu_start : 0;
-	const char *name = event->name ? event->name : "?";
-	int r;
+	struct gt_fold_launch *launch = gt_fold_launches_find(fold->early, event->pid, event->launch_id);
+	int r = release(fold, launch ? launch : gt_fold_launches_oldest(fold->early), NULL);
 
-	if (event->launch_id && is_of(launch, event) && launch->call)
-		return add_kernel_below(fold, launch->call, name, ns);
-	r = release(fold, launch);
 	if (r)
 		return r;
-	*launch = (struct launch){ .pid = event->pid, .id = event->launch_id, .kernel = strdup(name),
-				   .kernel_ns = ns };
+	if (!launch)
+		launch = gt_fold_launches_add(fold->early, event->pid, event->launch_id);
+	if (!launch)
+		return gt_error(-ENOMEM, "out of memory");
+	launch->kernel = strdup(name);
+	launch->kernel_ns = ns;
 	return launch->kernel ? 0 : gt_error(-ENOMEM, "out of memory");
+}
+
+static int add_kernel(struct gt_fold *fold, const struct gputrace_event *event)
+{
+	uint64_t ns = event->gpu_end > event->gpu_start ? event->gpu_end - event->gpu_start : 0;
+	struct gt_fold_launch *launch = gt_fold_launches_find(fold->called, event->pid, event->launch_id);
+	const char *name = event->name ? event->name : "?";
+
+	if (launch)
+		return add_kernel_below(fold, launch->call, name, ns);
+	if (event->launch_id)
+		return keep_kernel(fold, event, name, ns);
+	return add_kernel_below(fold, root_of(fold, event->pid, ""), name, ns);
 }
 
 /* The call that launched a kernel, which may have ended by now. */
 static int remember_launch(struct gt_fold *fold, const struct gputrace_event *event, struct gt_stack_node *node)
 {
-	struct launch *launch = launch_of(fold, event);
-	int r = 0;
+	struct gt_fold_launch *launch = gt_fold_launches_find(fold->called, event->pid, event->launch_id);
+	struct gt_fold_launch *early = gt_fold_launches_find(fold->early, event->pid, event->launch_id);
 
-	if (!is_of(launch, event)) {
-		r = release(fold, launch);
-		*launch = (struct launch){ .pid = event->pid, .id = event->launch_id };
-	}
+	if (!launch)
+		launch = gt_fold_launches_add(fold->called, event->pid, event->launch_id);
+	if (!launch)
+		return gt_error(-ENOMEM, "out of memory");
 	launch->call = node;
-	if (!r && launch->kernel)
-		r = add_kernel_below(fold, node, launch->kernel, launch->kernel_ns);
-	free(launch->kernel);
-	launch->kernel = NULL;
-	return r;
+	return early ? release(fold, early, node) : 0;
 }
 
 /*
@@ -209,7 +240,7 @@ static unsigned trusted_frames(const struct gputrace_event *event, struct gputra
 static int add_call(struct gt_fold *fold, const struct gputrace_event *event,
 		    struct gputrace_symbolizer *symbolizer)
 {
-	struct gt_stack_node *node = root_of(fold, event);
+	struct gt_stack_node *node = root_of(fold, event->pid, event->command);
 	unsigned count = trusted_frames(event, symbolizer);
 
 	if (node && (count < event->stack_count || event->stack_end == GPUTRACE_STACK_LOST))
@@ -234,6 +265,8 @@ int gt_fold_add(struct gt_fold *fold, const struct gputrace_event *event,
 		return add_call(fold, event, symbolizer);
 	case GPUTRACE_EVENT_KERNEL:
 		return add_kernel(fold, event);
+	case GPUTRACE_EVENT_PROCESS:
+		return event->name && *event->name ? add_process(fold, event) : 0;
 	default:
 		return 0;
 	}
@@ -243,7 +276,7 @@ int gt_fold_finish(struct gt_fold *fold)
 {
 	int r = 0;
 
-	for (unsigned i = 0; !r && i < LAUNCHES; i++)
-		r = release(fold, &fold->launches[i]);
+	for (unsigned i = 0; !r && i < GT_FOLD_LAUNCHES_KEPT; i++)
+		r = release(fold, gt_fold_launches_at(fold->early, i), NULL);
 	return r ? r : gt_stack_tree_write(fold->tree, fold->output);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/export/fold_launches.h"
 #include "lib/export/stack_tree.h"
 #include "lib/reader/event.h"
 #include "tests/suite.h"
@@ -172,6 +173,82 @@ START_TEST(kernels_are_below_their_launches)
 }
 END_TEST
 
+/* Ids are made so: they count in their upper bits, and the lower ones are of the thread. */
+static uint64_t launch_of(unsigned thread, uint64_t number)
+{
+	return number << 12 | thread;
+}
+
+/* All are launched before the first runs, by threads that are far ahead of each other. */
+START_TEST(many_launches_at_once)
+{
+	gputrace_writer_set_symbolizer(writer, SYMBOLIZER);
+	for (uint64_t i = 1; i <= 300; i++)
+		add(call(launch_of(0, i), "cuLaunchKernel", 1000 * i, 1000 * i + 1));
+	for (uint64_t i = 1; i <= 20000; i++)
+		add(call(launch_of(i % 7, 1000 + i * 17), "cuGraphLaunch", 1000000 + 1000 * i, 1000000 + 1000 * i + 1));
+	for (uint64_t i = 1; i <= 300; i++)
+		add(kernel(launch_of(0, i), "tiny", i));
+	for (uint64_t i = 1; i <= 20000; i++)
+		add(kernel(launch_of(i % 7, 1000 + i * 17), "node", 2));
+	finish();
+	has_lines(4);
+	has_line(STACK ";cuLaunchKernel 300");
+	has_line(STACK ";cuLaunchKernel;tiny [GPU] 45150");
+	has_line(STACK ";cuGraphLaunch 20000");
+	has_line(STACK ";cuGraphLaunch;node [GPU] 40000");
+}
+END_TEST
+
+/* Only so many are kept; the kernels of older ones are not lost. */
+START_TEST(launches_of_long_ago)
+{
+	gputrace_writer_set_symbolizer(writer, SYMBOLIZER);
+	add(kernel(launch_of(0, 1), "early", 7));
+	for (uint64_t i = 2; i <= 2 + GT_FOLD_LAUNCHES_KEPT; i++)
+		add(call(launch_of(0, i), "cuLaunchKernel", 10 * i, 10 * i + 1));
+	for (uint64_t i = 2; i <= 2 + GT_FOLD_LAUNCHES_KEPT; i++)
+		add(kernel(launch_of(0, i), "tiny", 1));
+	finish();
+	has_lines(4);
+	has_line("process 7;early [GPU] 7");
+	has_line("process 7;tiny [GPU] 1");
+	has_line(STACK ";cuLaunchKernel 65537");
+	has_line(STACK ";cuLaunchKernel;tiny [GPU] 65536");
+}
+END_TEST
+
+/* Where no call says who made it, the process has. */
+START_TEST(processes_have_names)
+{
+	struct gputrace_event process = { .type = GPUTRACE_EVENT_PROCESS, .pid = 7, .name = "vecadd" };
+	struct gputrace_event event = call(0, "cuInit", 1000, 1001);
+
+	event.stack_count = 0;
+	event.command[0] = '\0';
+	add(process);
+	add(event);
+	add(kernel(0, "tiny", 5));
+	event.command[0] = 'w';
+	event.time += 100;
+	event.end += 102;
+	add(event);
+	event = kernel(0, "tiny", 6);
+	event.pid = 9;
+	add(event);
+	process.name = "next";
+	add(process);
+	add(kernel(0, "tiny", 8));
+	finish();
+	has_lines(5);
+	has_line("vecadd;cuInit 1");
+	has_line("vecadd;tiny [GPU] 5");
+	has_line("wrain;cuInit 3");
+	has_line("process 9;tiny [GPU] 6");
+	has_line("next;tiny [GPU] 8");
+}
+END_TEST
+
 /* Calls within a call are counted once: 1000 - 100 - 200, where the first has 40 of its own. */
 START_TEST(calls_within_calls)
 {
@@ -301,6 +378,9 @@ int main(void)
 	tcase_add_test(group, stacks_that_go_on);
 	tcase_add_test(group, without_a_symbolizer);
 	tcase_add_test(group, kernels_are_below_their_launches);
+	tcase_add_test(group, many_launches_at_once);
+	tcase_add_test(group, launches_of_long_ago);
+	tcase_add_test(group, processes_have_names);
 	tcase_add_test(group, calls_within_calls);
 	tcase_add_test(group, many_calls_within_one);
 	tcase_add_test(group, hostile_names);
