@@ -426,6 +426,28 @@ START_TEST(modules_come_and_go)
 }
 END_TEST
 
+/* An image that is left as it is has kernels that are not listed before they run; its note is their reason. */
+START_TEST(images_left_as_they_are)
+{
+	static const char why[] = "an image without machine code for this GPU is left as it is";
+	struct run_options options = counting();
+	const struct gputrace_kernel *kernel = NULL;
+	unsigned kernels = 0;
+
+	setenv("GPUTRACE_ROUTE", "graft", 1);
+	run_target(&run, &options, "reload", "20", NULL);
+	unsetenv("GPUTRACE_ROUTE");
+	ck_assert_ptr_nonnull(strstr(run.notes, why));
+	while ((kernel = gputrace_target_next_kernel(run.target, kernel))) {
+		kernels++;
+		ck_assert_int_eq(gputrace_kernel_get_route(kernel), GPUTRACE_ROUTE_NONE);
+		ck_assert_str_eq(gputrace_kernel_get_reason(kernel), why);
+		ck_assert_uint_eq(gputrace_kernel_get_launches(kernel), 20);
+	}
+	ck_assert_uint_eq(kernels, 1);
+}
+END_TEST
+
 START_TEST(many_threads_launch)
 {
 	struct run_options options = counting();
@@ -733,6 +755,7 @@ int main(void)
 	tcase_add_test(tcase, handles_out_of_nowhere);
 	tcase_add_test(tcase, graphs_replay_with_their_probes);
 	tcase_add_test(tcase, modules_come_and_go);
+	tcase_add_test(tcase, images_left_as_they_are);
 	tcase_add_test(tcase, many_threads_launch);
 	tcase_add_test(tcase, children_are_followed);
 	tcase_add_test(tcase, contexts_have_their_own_maps);

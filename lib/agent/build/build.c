@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/agent/build/build.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,18 @@ struct gt_module *gt_module_new(const struct gt_source *source, unsigned room)
 	return module;
 }
 
+void gt_module_leave_as_it_is(struct gt_module *module, const char *format, ...)
+{
+	char why[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	gt_note(4, "%s", why);
+	module->unlisted = strdup(why);
+}
+
 void gt_build_free(struct gt_module *module)
 {
 	for (unsigned i = 0; i < module->kernel_count; i++) {
@@ -125,6 +138,7 @@ void gt_build_free(struct gt_module *module)
 	free(module->kernels);
 	free(module->replacement);
 	free(module->own);
+	free(module->unlisted);
 	free(module);
 }
 
@@ -162,16 +176,23 @@ static struct gt_module *build_from_cubin(struct gt_source *source)
 	return module;
 }
 
+static struct gt_module *build_nothing(const struct gt_source *source)
+{
+	struct gt_module *module = gt_module_new(source, 0);
+
+	if (module)
+		gt_module_leave_as_it_is(module, "an image without machine code for this GPU is left as it is");
+	return module;
+}
+
 static struct gt_module *build_any(struct gt_source *source)
 {
 	bool by_ptx = source->ptx_member && gt_session.flags & GT_CONFIG_NO_GRAFT;
 
 	if (!by_ptx && gt_source_cubin(source))
 		return build_from_cubin(source);
-	if (gt_session.flags & GT_CONFIG_ONLY_GRAFT) {
-		gt_note(4, "an image without machine code for this GPU is left as it is");
-		return gt_module_new(source, 0);
-	}
+	if (gt_session.flags & GT_CONFIG_ONLY_GRAFT)
+		return build_nothing(source);
 	return gt_build_from_ptx(source, false);
 }
 

@@ -34,6 +34,7 @@ struct gt_graft_build {
 	unsigned wanted, complete;
 	void *image;
 	size_t image_size;
+	const char *damage;		/* why not all of its kernels are known; NULL: they are */
 };
 
 static bool can_be_grafted(const struct gt_probe *probe)
@@ -204,7 +205,7 @@ static int add_kernel(void *data, const struct gt_cubin_kernel *code)
 struct gt_graft_build *gt_graft_build_new(struct gt_source *source, bool programs)
 {
 	struct gt_graft_build *build = calloc(1, sizeof(*build));
-	const char *why = NULL;
+	const char *why;
 	int r;
 
 	if (!build)
@@ -216,8 +217,7 @@ struct gt_graft_build *gt_graft_build_new(struct gt_source *source, bool program
 		gt_graft_build_free(build);
 		return NULL;
 	}
-	if (r < 0)
-		gt_note(4, "machine code of %zu bytes left as it is: %s", source->cubin_size, why);
+	build->damage = r < 0 ? why : NULL;
 	for (unsigned i = 0; i < build->count; i++)
 		plan_kernel(&build->kernels[i]);
 	if (source->apart && refuse_bound(build)) {
@@ -328,6 +328,9 @@ struct gt_module *gt_graft_build_finish(struct gt_graft_build *build)
 		}
 		report(build, kernel, plan);
 	}
+	if (build->damage)
+		gt_module_leave_as_it_is(module, "machine code of %zu bytes left as it is: %s", build->source->cubin_size,
+					 build->damage);
 	gt_module_sort(module);
 	return module;
 }

@@ -7,6 +7,9 @@
 #include "lib/wire/wire.h"
 
 struct gt_module *gt_module_new(const struct gt_source *source, unsigned room);
+/* Of an image that is left as it is: why, which its kernels get as their reason, and a note says. */
+__attribute__((format(printf, 2, 3)))
+void gt_module_leave_as_it_is(struct gt_module *module, const char *format, ...);
 
 /* NULL: out of memory. */
 struct gt_kernel *gt_module_add_kernel(struct gt_module *module, const char *name);

@@ -373,9 +373,11 @@ struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete)
 	if (!text || gt_ptx_parse(text, source->ptx_size, &build.ptx, &error)) {
 		if (complete)
 			return NULL;
-		gt_note(4, "PTX of %zu bytes left as it is: %s", source->ptx_size,
-			text ? error.text : source->damage);
-		return gt_module_new(source, 0);
+		module = gt_module_new(source, 0);
+		if (module)
+			gt_module_leave_as_it_is(module, "PTX of %zu bytes left as it is: %s", source->ptx_size,
+						 text ? error.text : source->damage);
+		return module;
 	}
 	if (make_plans(&build) && (!source->apart || refuse_bound(&build))) {
 		if (compile(&build, why, sizeof(why))) {

@@ -287,6 +287,22 @@ static struct gt_kernel *find_kernel(const struct gt_module *module, const char 
 	return kernel;
 }
 
+static const char *unlisted_in(const struct gt_module *module)
+{
+	const char *why = module->unlisted;
+
+	for (unsigned i = 0; i < module->part_count && !why; i++)
+		why = module->parts[i]->unlisted;
+	return why;
+}
+
+/* A kernel is made of it when it is launched. */
+static void add_unlisted(void *function, struct loaded *loaded)
+{
+	if (gt_table_get(&loaded_by_function, function) != loaded)
+		add_function(function, loaded, NULL);
+}
+
 /* In a library of ours, set like the function that it stands in for. */
 static void *get_apart(CUlibrary library, void *function, const char *name, enum gt_handle kind)
 {
@@ -314,6 +330,8 @@ void gt_function_named(void *function, void *handle, const char *name, enum gt_h
 	pthread_mutex_lock(&lock);
 	loaded = gt_table_get(&loaded_by_handle, handle);
 	kernel = loaded ? find_kernel(loaded->module, name) : NULL;
+	if (!kernel && loaded && unlisted_in(loaded->module))
+		add_unlisted(function, loaded);
 	if (kernel) {
 		add_function(function, loaded, kernel);
 		if (kernel->copy)
@@ -328,13 +346,16 @@ void gt_function_named(void *function, void *handle, const char *name, enum gt_h
 /* known: a CUkernel; function: what it is in the current context. */
 void gt_function_alias(void *function, void *known)
 {
+	struct loaded *loaded;
 	struct gt_kernel *kernel;
 	CUfunction copy;
 
 	pthread_mutex_lock(&lock);
 	kernel = gt_table_get(&kernel_by_function, known);
+	loaded = gt_table_get(&loaded_by_function, known);
+	if (loaded && !kernel)
+		add_unlisted(function, loaded);
 	if (kernel) {
-		struct loaded *loaded = gt_table_get(&loaded_by_function, known);
 		void *known_copy = gt_table_get(&copy_by_function, known);
 
 		add_function(function, loaded, kernel);
@@ -578,14 +599,18 @@ bool gt_module_has_copy(void *handle, const char *name)
 
 struct gt_kernel *gt_function_discover(void *function, const char *why)
 {
+	struct loaded *loaded;
 	struct gt_kernel *kernel;
 
 	pthread_mutex_lock(&lock);
 	kernel = gt_table_get(&kernel_by_function, function);
 	if (!kernel) {
+		loaded = gt_table_get(&loaded_by_function, function);
+		if (loaded && loaded != &unseen && unlisted_in(loaded->module))
+			why = unlisted_in(loaded->module);
 		kernel = gt_unseen_kernel(function, why);
 		if (kernel)
-			add_function(function, &unseen, kernel);
+			add_function(function, loaded ? loaded : &unseen, kernel);
 	}
 	pthread_mutex_unlock(&lock);
 	return kernel;

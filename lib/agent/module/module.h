@@ -50,6 +50,7 @@ struct gt_module {
 	bool has_variants;	/* its kernels have; then it is never freed */
 	struct gt_kernel *kernels;	/* by name */
 	unsigned kernel_count;
+	char *unlisted;		/* why kernels of it are not among them; NULL: all are */
 	/* Of a library for devices of several architectures: a module for each, and no kernels of its own. */
 	struct gt_module *parts[GT_ARCHS_MAX];
 	unsigned part_count;
@@ -108,7 +109,10 @@ void *gt_function_own(void *function, char *why, size_t why_size);
 /* How many copies the module with this handle has; is one of them called so? */
 unsigned gt_module_copies(void *handle);
 bool gt_module_has_copy(void *handle, const char *name);
-/* Get to know one whose image was loaded unseen.  why: it has no programs.  NULL: out of memory. */
+/*
+ * Get to know one whose image was loaded unseen, or was not understood.  why: it has no programs, unless its module
+ * says so itself.  NULL: out of memory.
+ */
 struct gt_kernel *gt_function_discover(void *function, const char *why);
 bool gt_function_is_known(const void *function);
 /*
