@@ -153,9 +153,21 @@ static bool address_of(Dwfl_Module *module, uint64_t file_offset, GElf_Addr *ret
 	return false;
 }
 
+/*
+ * libdw finds the nearest line before.  Where that one's code ends is lost when the
+ * last line has none, as after a call that does not return; but units say what is theirs.
+ */
+static Dwfl_Line *line_at(Dwfl_Module *module, GElf_Addr address)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias);
+
+	return unit && dwarf_haspc(unit, address - bias) > 0 ? dwfl_module_getsrc(module, address) : NULL;
+}
+
 static void set_line(Dwfl_Module *module, GElf_Addr address, struct gputrace_frame *frame)
 {
-	Dwfl_Line *line = dwfl_module_getsrc(module, address);
+	Dwfl_Line *line = line_at(module, address);
 	const char *file;
 	int number;
 

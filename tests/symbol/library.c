@@ -50,3 +50,22 @@ EXPORT void *library_hidden(void)
 	__asm__ volatile("");
 	return place;
 }
+
+/*
+ * The linker puts the section of this one first, then code without lines, then all
+ * others.  A last line is said to begin where the code ends, as compilers do after
+ * calls that do not return.
+ */
+EXPORT __attribute__((section(".text.startup"))) void library_first(void);
+void library_first(void)
+{
+	__asm__ volatile("nop\n\t.loc 1 1\n\t.loc 1 2");
+	__builtin_unreachable();
+}
+
+__asm__(".pushsection .text.hot, \"ax\", %progbits\n"
+	".globl library_lineless\n"
+	".type library_lineless, %function\n"
+	"library_lineless: .fill 64, 1, 0\n"
+	".size library_lineless, 64\n"
+	".popsection\n");

@@ -212,6 +212,28 @@ START_TEST(test_inlined)
 }
 END_TEST
 
+/* Code without lines lies behind the last line of what is before it, and that ends there. */
+START_TEST(test_no_line)
+{
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	const struct gputrace_frame *frame;
+	uint64_t first, lineless, place;
+
+	ck_assert_msg(library != NULL, "%s", dlerror());
+	first = (uintptr_t)dlsym(library, "library_first");
+	lineless = (uintptr_t)dlsym(library, "library_lineless");
+	place = (uintptr_t)dlsym(library, "library_place");
+	ck_assert(first < lineless && lineless < place);
+	in_library_source(at(getpid(), 0, first), 0);
+	in_library_source(at(getpid(), 0, place), 0);
+	frame = at(getpid(), 0, lineless + 32);
+	named(frame, "library_lineless");
+	ck_assert_ptr_null(gputrace_frame_get_file(frame));
+	ck_assert_uint_eq(gputrace_frame_get_line(frame), 0);
+	dlclose(library);
+}
+END_TEST
+
 START_TEST(test_loaded_later)
 {
 	char folder[64], path[96], line[128];
@@ -646,6 +668,7 @@ static Suite *suite(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_inlined);
+	tcase_add_test(t, test_no_line);
 	tcase_add_test(t, test_loaded_later);
 	tcase_add_test(t, test_main_thread_has_ended);
 	tcase_add_test(t, test_stripped);
