@@ -14,6 +14,11 @@ ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror ${SANITIZE_FLAGS-} -I"$srcdir/include
 GPUTRACE_AGENT=$PWD/.libs/libgputrace-agent.so
 export GPUTRACE_AGENT
 "$dir/sample" true
+if "$dir/sample" 2>"$dir/error"; then
+	echo "it did without a command"
+	exit 1
+fi
+grep -q '^usage: .* COMMAND' "$dir/error"
 if "$dir/sample" ./no-such-command 2>"$dir/error"; then
 	echo "a command that does not exist was run"
 	exit 1
