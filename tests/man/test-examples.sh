@@ -97,6 +97,11 @@ for source in "$work"/*.c; do
 	[ -e "$work/$name.run" ] || { echo "FAILED: $name: nothing says how to run it"; failed=1; continue; }
 	# shellcheck disable=SC2046 # arguments are words
 	check "$name" "./$name" $(cat "$work/$name.run")
+	# Without the words that it wants it says which these are.
+	if grep -q argc "$source"; then
+		LD_LIBRARY_PATH="$GPUTRACE_SIM_DIR" "$work/$name" >"$work/out" 2>&1
+		[ $? -eq 2 ] && grep -q "^usage: $work/$name [A-Z]" "$work/out" || complain "$name without arguments:"
+	fi
 done
 echo "$ran programs ran"
 [ $ran -gt 8 ] || failed=1
