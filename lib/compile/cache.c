@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/compile/cache-folder.h"
+#include "lib/compile/helper-id.h"
 #include "lib/compile/image-data.h"
 
 #define MAGIC 0x3143544750ull	/* "PGTC1" */
@@ -51,7 +52,20 @@ static void add_library(struct gt_sha256 *sha)
 	add_number(sha, (uint64_t)status.st_mtim.tv_nsec);
 }
 
-static void add_map(struct gt_sha256 *sha, const struct gputrace_map *map)
+/* A program that prints is refused for its formats; other constants may change without it being compiled anew. */
+static bool prints(const struct gt_prog *prog)
+{
+	for (unsigned i = 0; i < prog->insn_count; i++) {
+		const struct bpf_insn *insn = &prog->insns[i];
+
+		if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
+		    (insn->imm == GT_HELPER_TRACE_PRINTK || insn->imm == GT_HELPER_TRACE_VPRINTK))
+			return true;
+	}
+	return false;
+}
+
+static void add_map(struct gt_sha256 *sha, const struct gputrace_map *map, bool with_contents)
 {
 	add_text(sha, map->name);
 	add_number(sha, map->desc.type);
@@ -61,6 +75,8 @@ static void add_map(struct gt_sha256 *sha, const struct gputrace_map *map)
 	add_number(sha, map->desc.flags);
 	add_number(sha, (uint64_t)map->desc.read_only << 1 | (uint64_t)map->desc.host_memory);
 	add_number(sha, map->layout.slots);
+	if (with_contents && map->desc.contents)
+		gt_sha256_add(sha, map->desc.contents, map->desc.value_size);
 }
 
 void gt_cache_make_key(const struct gputrace_program *program, unsigned level, struct gt_cache_key *ret_key)
@@ -81,7 +97,7 @@ void gt_cache_make_key(const struct gputrace_program *program, unsigned level, s
 	gt_sha256_add(&sha, prog->insns, prog->insn_count * sizeof(*prog->insns));
 	add_number(&sha, program->object->map_count);
 	for (i = 0; i < program->object->map_count; i++)
-		add_map(&sha, program->object->maps[i]);
+		add_map(&sha, program->object->maps[i], prints(prog));
 	for (i = 0; i < prog->line_count; i++) {
 		add_number(&sha, (uint64_t)prog->lines[i].insn << 32 | prog->lines[i].line);
 		add_text(&sha, prog->lines[i].file);

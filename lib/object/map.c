@@ -33,6 +33,8 @@ int gt_map_new(struct gputrace_object *object, unsigned index, const struct gt_m
 		if (initial_size > map->layout.bytes)
 			initial_size = map->layout.bytes;
 		memcpy(map->initial, initial, initial_size);
+		if (map->desc.read_only)
+			map->desc.contents = map->initial;
 	}
 	*ret_map = map;
 	return 0;

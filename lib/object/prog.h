@@ -14,6 +14,7 @@ struct gt_map_desc {
 	uint32_t type;		/* BPF_MAP_TYPE_* or GPUTRACE_MAP_TYPE_* */
 	uint32_t key_size, value_size, max_entries, flags;
 	int read_only;		/* .rodata */
+	const void *contents;	/* of .rodata as they are now, value_size bytes; NULL: not known */
 	int host_memory;	/* lives in host memory */
 };
 

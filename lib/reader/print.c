@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/util/conversion.h"
+
 struct output {
 	char *to, *end;		/* end: where the NUL must fit */
 };
@@ -31,38 +33,7 @@ static void fill(struct output *out, char with, size_t length)
 	out->to += length;
 }
 
-struct conversion {
-	int width;
-	char fill;		/* ' ' or '0' */
-	bool alternate, wide;	/* '#'; 64 bits */
-	char letter;
-};
-
-/* Understand one conversion at `p` (just behind '%'); its length, 0 if it is none of ours. */
-static size_t parse(const char *p, const char *end, struct conversion *c)
-{
-	const char *start = p;
-	int longs = 0;
-
-	*c = (struct conversion){ .fill = ' ' };
-	for (; p < end && (*p == '#' || *p == '0'); p++) {
-		if (*p == '#')
-			c->alternate = true;
-		else
-			c->fill = '0';
-	}
-	for (; p < end && *p >= '0' && *p <= '9' && c->width < 100; p++)
-		c->width = c->width * 10 + (*p - '0');
-	for (; p < end && *p == 'l' && longs < 2; p++)
-		longs++;
-	c->wide = longs > 0;
-	if (p == end || !strchr("diuxXpc", *p) || !*p)
-		return 0;
-	c->letter = *p;
-	return (size_t)(p + 1 - start);
-}
-
-static void convert(struct output *out, const struct conversion *c, uint64_t value)
+static void convert(struct output *out, const struct gt_conversion *c, uint64_t value)
 {
 	char digits[32];
 	int64_t number = c->wide ? (int64_t)value : (int32_t)value;
@@ -105,7 +76,7 @@ void gt_print(char *buffer, size_t size, const char *format, size_t format_size,
 	unsigned used = 0;
 
 	while (p < end) {
-		struct conversion c;
+		struct gt_conversion c;
 		size_t length;
 
 		if (*p != '%') {
@@ -114,7 +85,7 @@ void gt_print(char *buffer, size_t size, const char *format, size_t format_size,
 			put(&out, "%", 1);
 			p += 2;
 		} else {
-			length = parse(p + 1, end, &c);
+			length = gt_conversion_parse(p + 1, end, &c);
 			if (length && used < count) {
 				convert(&out, &c, args[used++]);
 				p += 1 + length;

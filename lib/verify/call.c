@@ -337,6 +337,8 @@ static int call_helper(struct gt_verifier *v, struct gt_path *path, const struct
 		r = check_argument(v, path, regno, &call);
 	if (r == 0)
 		r = check_changes(v, path, &call);
+	if (r == 0 && (call.helper->flags & GT_HELPER_PRINTS))
+		r = gt_check_format(v, path, call.helper->arg[3] == GT_ARG_SIZE_OR_ZERO);
 	if (r < 0)
 		return r;
 	v->wants |= call.helper->wants;

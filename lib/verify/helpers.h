@@ -37,6 +37,7 @@ enum gt_ret {
 #define GT_HELPER_PER_LANE 2u	/* its result differs between the threads of a warp */
 #define GT_HELPER_NO_REF 4u	/* does not come back: nothing may be reserved */
 #define GT_HELPER_THREAD 8u	/* tells the threads of a warp apart */
+#define GT_HELPER_PRINTS 16u	/* r1 and r2 are a format and its size */
 
 struct gt_helper {
 	uint32_t id;

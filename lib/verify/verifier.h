@@ -164,6 +164,12 @@ int gt_stack_store(struct gt_verifier *v, struct gt_path *path, const struct gt_
 int gt_stack_bytes(struct gt_verifier *v, struct gt_path *path, const struct gt_reg *pointer,
 		   int32_t offset, uint64_t bytes, enum gt_access access);
 
+/*
+ * format.c: a helper that prints, whose arguments have been checked.  array: they are r4 bytes of memory, else
+ * three registers.
+ */
+int gt_check_format(struct gt_verifier *v, struct gt_path *path, bool array);
+
 /* ---- call.c, for explore.c ---- */
 
 /* An exit instruction: 1 when the path ends here, 0 when it goes on in the caller. */

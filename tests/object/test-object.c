@@ -103,6 +103,8 @@ START_TEST(maps)
 	ck_assert_uint_eq(gt_map_bytes(gputrace_object_find_map(object, "warps")), 16384);
 	ck_assert(gputrace_object_find_map(object, ".rodata")->desc.read_only);
 	ck_assert(!gputrace_object_find_map(object, ".data")->desc.read_only);
+	ck_assert_ptr_nonnull(gputrace_object_find_map(object, ".rodata")->desc.contents);
+	ck_assert_ptr_null(gputrace_object_find_map(object, ".data")->desc.contents);
 	map = gputrace_object_find_map(object, "kernel_only");
 	ck_assert_int_eq(gt_map_check(map), -ENOTSUP);
 	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "kernel_only"));

@@ -85,7 +85,7 @@ enum {
 	MAP_LRU,	/* key 8, value 8 */
 	MAP_RING,
 	MAP_DATA,	/* .data of 32 bytes */
-	MAP_RODATA,	/* .rodata of 16 bytes, read-only */
+	MAP_RODATA,	/* .rodata of 16 bytes, read-only: "ok", "%5ld%s" at 4, "%d" at 12 */
 	MAP_LANES,	/* array with a value for each thread */
 	MAP_BIG,	/* array, value 4096 */
 	MAPS

@@ -128,6 +128,7 @@ const struct accepted accepted[] = {
 	{ "simple helpers", PROG(CALL(KTIME), CALL(CPU), CALL(14), CALL(7), CALL(502), CALL(509), CALL(510), CALL(511), CALL(4096), CALL(4097), CALL(4098), CALL(4099), CALL(LANE), CALL(4101), CALL(4102), CALL(4103), EXIT), 17 },
 	{ "indices as bpftime's programs ask", PROG(MOVR(R1, R10), ADD(R1, -8), MOVR(R2, R10), ADD(R2, -16), MOVR(R3, R10), ADD(R3, -24), CALL(505), LDX(DW, R0, R10, -8), LDX(DW, R2, R10, -24), EXIT), 10 },
 	{ "printk with an unset argument", PROG(ST(W, R10, -4, 0x6425), MOVR(R1, R10), ADD(R1, -4), MOV(R2, 4), MOV(R3, 1), CALL(PRINTK), RETURN_0), 8 },
+	{ "printk of a known format", PROG(LD_VALUE(R1, MAP_RODATA, 12), MOV(R2, 3), MOV(R3, 1), CALL(PRINTK), RETURN_0), 6 },
 	{ "vprintk without data", PROG(LD_VALUE(R1, MAP_RODATA, 0), MOV(R2, 16), MOV(R3, 0), MOV(R4, 0), CALL(177), RETURN_0), 7 },
 	{ "kernel parameter", PROG(MOVR(R1, R10), ADD(R1, -8), MOV(R2, 8), MOV(R3, 0), CALL(READ_PARAM), LDX(DW, R0, R10, -8), EXIT), 7 },
 	{ "perf_event_output without context", PROG(ST(DW, R10, -8, 1), MOV(R1, 0), LD_MAP(R2, MAP_RING), MOV(R3, 0), MOVR(R4, R10), ADD(R4, -8), MOV(R5, 8), CALL(25), RETURN_0), 10 },

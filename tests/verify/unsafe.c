@@ -161,6 +161,8 @@ const struct refused refused[] = {
 		ADD(R3, -24), MOV(R4, 0), CALL(UPDATE), MOV(R0, 0), EXIT), 10, "stack byte r10-12 is read before" },
 	{ "number as a map", PROG(MOV(R1, 5), MOVR(R2, R10), CALL(LOOKUP), MOV(R0, 0), EXIT), 2, "r1 of bpf_map_lookup_elem must be a map, not a number" },
 	{ "look up a ring", PROG(ST(W, R10, -4, 0), LD_MAP(R1, MAP_RING), MOVR(R2, R10), ADD(R2, -4), CALL(LOOKUP), MOV(R0, 0), EXIT), 5, "does not work on map events" },
+	{ "printk of text", PROG(LD_VALUE(R1, MAP_RODATA, 4), MOV(R2, 7), MOV(R3, 1), CALL(PRINTK), MOV(R0, 0), EXIT), 4, "the conversion %s of the format does not exist on the GPU" },
+	{ "vprintk of too little", PROG(LD_VALUE(R1, MAP_RODATA, 12), MOV(R2, 3), MOV(R3, 0), MOV(R4, 0), CALL(177), MOV(R0, 0), EXIT), 5, "more conversions than arguments" },
 	{ "output into an array", PROG(ST(DW, R10, -8, 0), LD_MAP(R1, MAP_ARRAY), MOVR(R2, R10), ADD(R2, -8), MOV(R3, 8), MOV(R4, 0), CALL(OUTPUT), MOV(R0, 0), EXIT),
 	  7, "does not work on map counts" },
 	{ "two maps in one call", PROG(ST(W, R10, -4, 0), CALL(CPU), LD_MAP(R1, MAP_ARRAY), JIF(BPF_JEQ, R0, 0, 2), LD_MAP(R1, MAP_BIG), MOVR(R2, R10), ADD(R2, -4),
