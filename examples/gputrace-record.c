@@ -112,9 +112,21 @@ static void close_output(struct record *record)
 	}
 }
 
+static void report_output(const struct record *record)
+{
+	if (record->output && !record->write_failed)
+		fprintf(stderr, "%s: wrote %s\n", record->tool.name, record->output);
+}
+
 static void summarise(const struct record *record)
 {
 	fflush(stdout);
+	if (record->tool.all) {
+		fprintf(stderr, "%s: %" PRIu64 " driver calls, %" PRIu64 " lost\n", record->tool.name, record->calls,
+			record->lost);
+		report_output(record);
+		return;
+	}
 	fprintf(stderr, "%s: %" PRIu64 " launches, %" PRIu64 " kernels on the GPU, %" PRIu64 " driver calls, "
 		"%" PRIu64 " lost, clock error ", record->tool.name, record->launches, record->kernels,
 		record->calls, record->lost);
@@ -128,8 +140,7 @@ static void summarise(const struct record *record)
 	if (record->unended)
 		fprintf(stderr, "%s: %" PRIu64 " kernels were not seen to end: they failed or were still running\n",
 			record->tool.name, record->unended);
-	if (record->output && !record->write_failed)
-		fprintf(stderr, "%s: wrote %s\n", record->tool.name, record->output);
+	report_output(record);
 }
 
 /* Launched, but not on the timeline: which kernels, and why. */
@@ -191,6 +202,19 @@ static void set_stacks(struct record *record, const char *frames, const char *by
 			       frames || bytes || is_folded(record) ? most : 0;
 }
 
+/* What would do nothing is a mistake. */
+static void check(struct record *record)
+{
+	if (record->output && !strcmp(record->output, "-"))
+		tool_fail(&record->tool, "--output is a file, not '-': without it events are printed");
+	if (record->tool.follow && (record->no_api || record->api_flags || record->functions))
+		tool_fail(&record->tool, "--follow takes what the other records: give --api, --no-api and --functions there");
+	if (record->no_api && record->api_flags)
+		tool_fail(&record->tool, "--api and --no-api do not go together");
+	if (record->no_api && record->tool.all && !record->functions)
+		tool_fail(&record->tool, "--all records calls, and --no-api none");
+}
+
 static char **parse(struct record *record, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -232,6 +256,9 @@ static char **parse(struct record *record, int argc, char **argv)
 			tool_option(&record->tool, option, optarg);
 	}
 	set_stacks(record, frames, bytes);
+	if (record->no_api && (frames || bytes) && !record->functions)
+		tool_fail(&record->tool, "--stacks and --unwind are of calls, and --no-api records none");
+	check(record);
 	return argv + optind;
 }
 
@@ -257,8 +284,12 @@ static void attach(struct record *record, struct gputrace_link *links[4])
 	if (!record->tool.all && (gputrace_attach_timeline(record->tool.target, &links[0]) ||
 				  gputrace_attach_nvtx(record->tool.target, &links[3])))
 		tool_fail(&record->tool, "%s", gputrace_last_error());
-	if (!record->no_api && gputrace_attach_api(record->tool.target, &opts, &links[1]))
+	if (!record->no_api && gputrace_attach_api(record->tool.target, &opts, &links[1])) {
+		/* There is nothing else to record. */
+		if (record->tool.all && !record->functions)
+			tool_fail(&record->tool, "%s", gputrace_last_error());
 		tool_warn(&record->tool, "without driver calls: %s", gputrace_last_error());
+	}
 	if (record->functions)
 		attach_functions(record, &links[2]);
 }

@@ -161,6 +161,8 @@ void tool_spawn(struct tool *tool, char **command)
 
 	if (tool->copies && !tool->pid)
 		tool_fail(tool, "--copies goes with --pid");
+	if (tool->device == GPUTRACE_DEVICE_SIM && runs_already(tool))
+		tool_fail(tool, "--device=sim goes with a command: what runs already has its driver");
 	if (runs_already(tool)) {
 		attach(tool, command);
 		return;
@@ -225,6 +227,13 @@ static void let_go(const struct tool *tool)
 		tool_warn(tool, "%s", gputrace_last_error());
 }
 
+/* What it was, not what has failed since. */
+static void note_write_error(struct tool *tool)
+{
+	if (!tool->write_error && ferror(stdout))
+		tool->write_error = errno;
+}
+
 void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *event, void *data),
 		 void *data)
 {
@@ -238,8 +247,10 @@ void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *
 		tool_warn(tool, "process %d is traced now, until it ends or until Ctrl-C", tool->pid);
 	do {
 		ready = gputrace_reader_wait(tool->reader, 50);
-		while ((event = gputrace_reader_next(tool->reader)))
+		while ((event = gputrace_reader_next(tool->reader))) {
 			handle(event, data);
+			note_write_error(tool);
+		}
 		note_status(tool);
 		if (enough && tool->target)
 			let_go(tool);
@@ -259,8 +270,10 @@ int tool_finish(struct tool *tool, int did_something)
 	gputrace_reader_unref(tool->reader);
 	gputrace_target_unref(tool->target);
 	gputrace_ctx_unref(tool->ctx);
-	if (ferror(stdout) || fflush(stdout)) {
-		tool_warn(tool, "writing the output: %s", strerror(errno));
+	fflush(stdout);
+	note_write_error(tool);
+	if (tool->write_error) {
+		tool_warn(tool, "writing the output: %s", strerror(tool->write_error));
 		did_something = 0;
 	}
 	/* A command that failed says more than we can. */

@@ -28,6 +28,7 @@ struct tool {
 	struct gputrace_target *target;	/* NULL: another process traces it */
 	struct gputrace_reader *reader;
 	int status;		/* of the command, as the tool will return it */
+	int write_error;	/* errno of the standard output, 0: all is written */
 };
 
 #define TOOL_SHORT_OPTIONS "p:qhV"

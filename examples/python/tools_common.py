@@ -112,6 +112,9 @@ class Tool:
             self.warn("--copies goes with --pid")
             sys.exit(EXIT_TOOL)
         if self.running:
+            if self.options.device == "sim":
+                self.warn("--device=sim goes with a command: what runs already has its driver")
+                sys.exit(EXIT_TOOL)
             if sum(map(bool, [self.command, self.options.pid, self.everything, self.follow])) > 1:
                 self.warn("a command, a process that runs already, all processes and another's stream cannot be "
                           "traced at once")
@@ -204,4 +207,9 @@ def main(tool):
         sys.exit(tool())
     except gputrace.Error as error:
         print(f"{os.path.basename(sys.argv[0])}: {error}", file=sys.stderr)
+        sys.exit(EXIT_TOOL)
+    except OSError as error:
+        print(f"{os.path.basename(sys.argv[0])}: writing the output: {error.strerror}", file=sys.stderr)
+        # What is still in the buffer would fail again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_TOOL)

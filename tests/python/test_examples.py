@@ -218,6 +218,28 @@ class Twins(unittest.TestCase):
         for said in both("record", "--no-api", "--device=sim", "-o", "/dev/full", TARGET, "exits"):
             self.assertEqual(said.returncode, 125)
 
+    def test_a_full_disk(self):
+        for tool in "record", "kernels":
+            for words in [f"./gputrace-{tool}"], [sys.executable, str(TWINS / f"gputrace-{tool}")]:
+                with self.subTest(words), open("/dev/full", "w", encoding="utf-8") as full:
+                    said = subprocess.run([*words, "--device=sim", "--", TARGET, "exits"], stdout=full,
+                                          stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+                    self.assertEqual(said.returncode, 125)
+                    self.assertTrue(said.stderr.endswith("writing the output: No space left on device\n"), said.stderr)
+
+    def test_what_would_do_nothing(self):
+        for words, why in ((["--device=sim", "--all"], "--device=sim goes with a command"),
+                           (["-o", "-", "true"], "--output is a file, not '-'"),
+                           (["--no-api", "--stacks", "true"], "--no-api records none"),
+                           (["--no-api", "--unwind=8192", "true"], "--no-api records none"),
+                           (["--no-api", "--api=agent", "true"], "do not go together"),
+                           (["--no-api", "--all"], "--no-api none"),
+                           (["--follow=/nonexistent", "--no-api"], "the other records")):
+            with self.subTest(words):
+                for said in both("record", *words):
+                    self.assertEqual((said.returncode, said.stdout), (125, ""))
+                    self.assertIn(why, said.stderr)
+
 
 if __name__ == "__main__":
     main()

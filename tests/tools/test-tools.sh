@@ -54,6 +54,33 @@ done
 expect 125 "/nonexistent/trace.json" ./gputrace-record --no-api -o /nonexistent/trace.json -- true
 expect 125 "/dev/full" ./gputrace-record --no-api -o /dev/full -- true
 
+# What would do nothing is said.
+expect 125 "goes with a command" ./gputrace-record --device=sim --all
+for tool in record kernels; do
+	expect 125 "goes with a command" ./gputrace-$tool --device=sim -p $$
+done
+expect 125 "not '-'" ./gputrace-record -o - -- true
+for option in --stacks --unwind=8192; do
+	expect 125 "and --no-api records none" ./gputrace-record --no-api $option -- true
+done
+expect 125 "do not go together" ./gputrace-record --no-api --api=agent -- true
+expect 125 "--no-api none" ./gputrace-record --no-api --all
+for option in --no-api --api=agent --functions=libnccl.so.2:nccl*; do
+	expect 125 "the other records" ./gputrace-record --follow="$dir/none" "$option"
+done
+
+# Where nothing can be recorded there is no summary of it.
+without=
+if [ "$(id -u)" = 0 ]; then
+	without="setpriv --bounding-set=-all --inh-caps=-all"
+fi
+expect 125 "CAP_BPF" $without ./gputrace-record --all
+if grep -q "driver calls," "$dir/out" || [ "$(wc -l <"$dir/out")" != 1 ]; then
+	echo "more than an error:"
+	cat "$dir/out"
+	failed=1
+fi
+
 # A signal to the tool reaches the command.
 ./gputrace-record --no-api -q -- sh -c 'trap "exit 9" TERM; : >"$0"; while :; do sleep 0.1; done' "$dir/ready" 2>/dev/null &
 tool=$!

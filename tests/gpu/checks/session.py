@@ -63,7 +63,7 @@ class Program:
 
 def follow(lab, program, rounds, tool, *args):
     """What a tool printed, on standard output and error, that followed the program for so many rounds."""
-    argv = [lab.build / tool, f"--device={lab.device}", "-p", str(program.process.pid), *args]
+    argv = [lab.build / tool, "-p", str(program.process.pid), *args]
     with subprocess.Popen(list(map(str, argv)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, env=dict(os.environ, **lab.environment)) as process:
         said = process.stderr.readline()
