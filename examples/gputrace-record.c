@@ -25,7 +25,8 @@ static const char usage[] =
 	"  --unwind[=BYTES]  find the callers also in code without frame pointers, in a copy\n"
 	"                    of at most BYTES (16384) of the stack; means --stacks=1024\n"
 	"  --functions=LIBRARY:PATTERN\n"
-	"                    record calls of other functions too, as libnccl.so.2:nccl*\n"
+	"                    record calls of other functions too, as libnccl.so.2:nccl*;\n"
+	"                    can be given several times\n"
 	"  --api=WAY         record driver calls by 'uprobes' or by the 'agent'; 'any', the\n"
 	"                    default: by uprobes where they are permitted\n"
 	"  --no-api          do not record driver calls\n"
@@ -44,12 +45,18 @@ static const char usage[] =
 /* Kernels without times that are named one by one. */
 #define NAMED_MAX 10u
 
+#define FUNCTIONS_MAX 16u
+
+/* The timeline, the ranges, the driver's calls, and those of other functions. */
+#define LINKS (3 + FUNCTIONS_MAX)
+
 struct record {
 	struct tool tool;
 	struct gputrace_writer *writer;
 	const char *output;
 	uint32_t api_flags, stack_frames, stack_bytes;
-	const char *functions, *publish;
+	const char *functions[FUNCTIONS_MAX], *publish;
+	unsigned functions_count;
 	struct gputrace_symbolizer *symbolizer;
 	int no_api;
 	int write_failed;
@@ -202,16 +209,23 @@ static void set_stacks(struct record *record, const char *frames, const char *by
 			       frames || bytes || is_folded(record) ? most : 0;
 }
 
+static void add_functions(struct record *record, const char *functions)
+{
+	if (record->functions_count == FUNCTIONS_MAX)
+		tool_fail(&record->tool, "--functions can be given %u times at most", FUNCTIONS_MAX);
+	record->functions[record->functions_count++] = functions;
+}
+
 /* What would do nothing is a mistake. */
 static void check(struct record *record)
 {
 	if (record->output && !strcmp(record->output, "-"))
 		tool_fail(&record->tool, "--output is a file, not '-': without it events are printed");
-	if (record->tool.follow && (record->no_api || record->api_flags || record->functions))
+	if (record->tool.follow && (record->no_api || record->api_flags || record->functions_count))
 		tool_fail(&record->tool, "--follow takes what the other records: give --api, --no-api and --functions there");
 	if (record->no_api && record->api_flags)
 		tool_fail(&record->tool, "--api and --no-api do not go together");
-	if (record->no_api && record->tool.all && !record->functions)
+	if (record->no_api && record->tool.all && !record->functions_count)
 		tool_fail(&record->tool, "--all records calls, and --no-api none");
 }
 
@@ -251,47 +265,47 @@ static char **parse(struct record *record, int argc, char **argv)
 		else if (option == 'u')
 			bytes = optarg ? optarg : UNWIND_BYTES;
 		else if (option == 'f')
-			record->functions = optarg;
+			add_functions(record, optarg);
 		else
 			tool_option(&record->tool, option, optarg);
 	}
 	set_stacks(record, frames, bytes);
-	if (record->no_api && (frames || bytes) && !record->functions)
+	if (record->no_api && (frames || bytes) && !record->functions_count)
 		tool_fail(&record->tool, "--stacks and --unwind are of calls, and --no-api records none");
 	check(record);
 	return argv + optind;
 }
 
-static void attach_functions(struct record *record, struct gputrace_link **link)
+static void attach_functions(struct record *record, const char *functions, struct gputrace_link **link)
 {
 	struct gputrace_functions_opts opts = { .size = sizeof(opts), .stack_frames = record->stack_frames,
 						.stack_bytes = record->stack_bytes };
-	const char *colon = strrchr(record->functions, ':');
+	const char *colon = strrchr(functions, ':');
 	char library[4096];
 
-	if (!colon || colon - record->functions >= (ptrdiff_t)sizeof(library))
-		tool_fail(&record->tool, "--functions is LIBRARY:PATTERN, not '%s'", record->functions);
-	snprintf(library, sizeof(library), "%.*s", (int)(colon - record->functions), record->functions);
+	if (!colon || colon - functions >= (ptrdiff_t)sizeof(library))
+		tool_fail(&record->tool, "--functions is LIBRARY:PATTERN, not '%s'", functions);
+	snprintf(library, sizeof(library), "%.*s", (int)(colon - functions), functions);
 	if (gputrace_attach_functions(record->tool.target, library, colon + 1, &opts, link))
 		tool_fail(&record->tool, "%s", gputrace_last_error());
 }
 
-static void attach(struct record *record, struct gputrace_link *links[4])
+static void attach(struct record *record, struct gputrace_link *links[LINKS])
 {
 	struct gputrace_api_opts opts = { .size = sizeof(opts), .flags = record->api_flags,
 					  .stack_frames = record->stack_frames, .stack_bytes = record->stack_bytes };
 
 	if (!record->tool.all && (gputrace_attach_timeline(record->tool.target, &links[0]) ||
-				  gputrace_attach_nvtx(record->tool.target, &links[3])))
+				  gputrace_attach_nvtx(record->tool.target, &links[2])))
 		tool_fail(&record->tool, "%s", gputrace_last_error());
 	if (!record->no_api && gputrace_attach_api(record->tool.target, &opts, &links[1])) {
 		/* There is nothing else to record. */
-		if (record->tool.all && !record->functions)
+		if (record->tool.all && !record->functions_count)
 			tool_fail(&record->tool, "%s", gputrace_last_error());
 		tool_warn(&record->tool, "without driver calls: %s", gputrace_last_error());
 	}
-	if (record->functions)
-		attach_functions(record, &links[2]);
+	for (unsigned i = 0; i < record->functions_count; i++)
+		attach_functions(record, record->functions[i], &links[3 + i]);
 }
 
 static void open_output(struct record *record)
@@ -312,7 +326,7 @@ static void open_output(struct record *record)
 int main(int argc, char **argv)
 {
 	struct record record = { .tool = { .name = "gputrace-record", .usage = usage } };
-	struct gputrace_link *links[4] = { NULL };
+	struct gputrace_link *links[LINKS] = { NULL };
 	char **command = parse(&record, argc, argv);
 
 	tool_open(&record.tool);
@@ -331,7 +345,7 @@ int main(int argc, char **argv)
 		if (record.tool.target)
 			report_untimed(&record);
 	}
-	for (unsigned i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+	for (unsigned i = 0; i < LINKS; i++)
 		gputrace_link_unref(links[i]);
 	gputrace_symbolizer_unref(record.symbolizer);
 	if (record.write_failed)

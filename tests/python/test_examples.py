@@ -68,10 +68,12 @@ class Twins(unittest.TestCase):
     @unittest.skipIf(os.geteuid(), "uprobes need root")
     def test_stacks_and_functions(self):
         # What the command says would come between the lines.
-        c, python = both("record", "--device=sim", "--stacks=2", f"--functions={TARGET}:main", "--", "sh", "-c",
+        c, python = both("record", "--device=sim", "--stacks=2", f"--functions={TARGET}:main",
+                         f"--functions={TARGET}:run_vecadd", "--", "sh", "-c",
                          f"exec {TARGET} vecadd 2 >/dev/null")
         self.assertEqual(self.kinds(python), self.kinds(c))
         self.assertRegex(c.stdout, r"(?m)^ .* call .* main \(0x3, .*\) = 0$")
+        self.assertRegex(c.stdout, r"(?m)^ .* call .* run_vecadd \(")
         self.assertRegex(c.stdout, r"(?m)^ {54}\S.*libc\S*[+:]")  # as far as its symbols are there
         self.assertRegex(c.stdout, r"(?m)^ {54}(main|add|run_vecadd) at \S*target\.c:\d+")
 
