@@ -44,7 +44,7 @@ void sim_clock_init_gpu(struct sim_gpu *gpu)
 	for (unsigned i = 0; text && *text && i <= gpu->number; i++) {
 		double ppm = strtod(text, NULL);
 
-		if (ppm > -1000 && ppm < 1000)
+		if (ppm >= -SIM_DRIFT_MAX && ppm <= SIM_DRIFT_MAX)
 			gpu->drift = (int64_t)(ppm * 1000);
 		text = strchr(text, ',');
 		text = text ? text + 1 : NULL;

@@ -4,6 +4,7 @@
  *	GPUTRACE_SIM_DEVICES	how many, 1 to 16, else 1
  *	GPUTRACE_SIM_SMS	multiprocessors of each, a list; the last one goes on
  *	GPUTRACE_SIM_ARCH	compute capability times ten of each, a list likewise
+ *	GPUTRACE_SIM_DRIFT_PPM	how far the timer of each runs, a list likewise: see clock.c
  *	CUDA_VISIBLE_DEVICES	which of them the program sees
  */
 #include <stdio.h>
@@ -14,6 +15,10 @@
 
 #define DEFAULT_SMS	4
 #define DEFAULT_ARCH	90
+#define SMS_MIN		1
+#define SMS_MAX		1024
+#define ARCH_MIN	50
+#define ARCH_MAX	129
 
 static struct sim_gpu gpus[SIM_MAX_DEVICES];
 static unsigned gpu_count;
@@ -36,6 +41,43 @@ static unsigned from_list(const char *name, unsigned index, unsigned min, unsign
 	return value;
 }
 
+/* Is each of the comma-separated numbers in range? */
+static bool is_list(const char *text, double min, double max)
+{
+	char *end;
+
+	for (;; text = end + 1) {
+		double n = strtod(text, &end);
+
+		if (end == text || !(n >= min && n <= max))
+			return false;
+		if (*end != ',')
+			return !*end;
+	}
+}
+
+/* Values out of range are said here, once; where they are used they do not count. */
+static void check_settings(void)
+{
+	static const struct {
+		const char *name, *kind;
+		int min, max;
+	} settings[] = {
+		{ "GPUTRACE_SIM_DEVICES", "a number", 1, SIM_MAX_DEVICES },
+		{ "GPUTRACE_SIM_SMS", "a list of numbers", SMS_MIN, SMS_MAX },
+		{ "GPUTRACE_SIM_ARCH", "a list of numbers", ARCH_MIN, ARCH_MAX },
+		{ "GPUTRACE_SIM_DRIFT_PPM", "a list of numbers", -SIM_DRIFT_MAX, SIM_DRIFT_MAX },
+	};
+
+	for (unsigned i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		const char *text = getenv(settings[i].name);
+
+		if (text && *text && !is_list(text, settings[i].min, settings[i].max))
+			fprintf(stderr, "gputrace software device: %s=%s is not %s from %d to %d\n", settings[i].name, text,
+				settings[i].kind, settings[i].min, settings[i].max);
+	}
+}
+
 static uint64_t globaltimer(void *data)
 {
 	return sim_clock(data);
@@ -52,6 +94,7 @@ CUresult sim_devices_init(void)
 {
 	unsigned numbers[SIM_MAX_DEVICES];
 
+	check_settings();
 	gpu_count = sim_visible_devices(from_list("GPUTRACE_SIM_DEVICES", 0, 1, SIM_MAX_DEVICES, 1), numbers);
 	for (unsigned i = 0; i < gpu_count; i++) {
 		struct sim_gpu *gpu = &gpus[i];
@@ -60,8 +103,8 @@ CUresult sim_devices_init(void)
 		gpu->number = numbers[i];
 		sim_clock_init_gpu(gpu);
 		gpu->machine = (struct sim_device) {
-			.arch = from_list("GPUTRACE_SIM_ARCH", numbers[i], 50, 129, DEFAULT_ARCH),
-			.sm_count = from_list("GPUTRACE_SIM_SMS", numbers[i], 1, 1024, DEFAULT_SMS),
+			.arch = from_list("GPUTRACE_SIM_ARCH", numbers[i], ARCH_MIN, ARCH_MAX, DEFAULT_ARCH),
+			.sm_count = from_list("GPUTRACE_SIM_SMS", numbers[i], SMS_MIN, SMS_MAX, DEFAULT_SMS),
 			.max_shared_per_block = 227 * 1024,
 			.check = sim_memory_check,
 			.alloc = sim_memory_alloc_variable,

@@ -80,6 +80,7 @@ unsigned sim_visible_devices(unsigned count, unsigned numbers[SIM_MAX_DEVICES]);
 void sim_device_uuid(unsigned number, CUuuid *ret_uuid);
 
 /* clock.c: a device's timer, ns; what %globaltimer reads. */
+#define SIM_DRIFT_MAX 1000	/* parts per million */
 void sim_clock_init(void);
 void sim_clock_init_gpu(struct sim_gpu *gpu);
 uint64_t sim_clock(const struct sim_gpu *gpu);

@@ -132,9 +132,50 @@ static int out_of_range(void)
 	return 0;
 }
 
+/* What cuInit() says on standard error. */
+static const char *said_at_init(void)
+{
+	static char text[2048];
+	int pipes[2], old = dup(2);
+	ssize_t length;
+
+	if (old < 0 || pipe(pipes) || dup2(pipes[1], 2) < 0 || cuInit(0) != CUDA_SUCCESS || dup2(old, 2) < 0)
+		return "";
+	close(pipes[1]);
+	length = read(pipes[0], text, sizeof(text) - 1);
+	text[length > 0 ? length : 0] = 0;
+	return text;
+}
+
+static int nonsense_is_said(void)
+{
+	setenv("GPUTRACE_SIM_DEVICES", "17", 1);
+	setenv("GPUTRACE_SIM_SMS", "8,many", 1);
+	setenv("GPUTRACE_SIM_ARCH", "90,49", 1);
+	setenv("GPUTRACE_SIM_DRIFT_PPM", "2000", 1);
+	CHECK(!strcmp(said_at_init(),
+		      "gputrace software device: GPUTRACE_SIM_DEVICES=17 is not a number from 1 to 16\n"
+		      "gputrace software device: GPUTRACE_SIM_SMS=8,many is not a list of numbers from 1 to 1024\n"
+		      "gputrace software device: GPUTRACE_SIM_ARCH=90,49 is not a list of numbers from 50 to 129\n"
+		      "gputrace software device: GPUTRACE_SIM_DRIFT_PPM=2000 is not a list of numbers from -1000 to 1000\n"));
+	return 0;
+}
+
+static int sense_is_silent(void)
+{
+	setenv("GPUTRACE_SIM_DEVICES", "16", 1);
+	setenv("GPUTRACE_SIM_SMS", "1,1024", 1);
+	setenv("GPUTRACE_SIM_ARCH", "50,129", 1);
+	setenv("GPUTRACE_SIM_DRIFT_PPM", "-1000,4.7,1e3", 1);
+	CHECK(!*said_at_init());
+	return 0;
+}
+
 START_TEST(nonsense)
 {
 	run_child(out_of_range);
+	run_child(nonsense_is_said);
+	run_child(sense_is_silent);
 }
 END_TEST
 
