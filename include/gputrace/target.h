@@ -35,7 +35,7 @@ struct gputrace_spawn_opts {
  * exists and waits; attach programs, then call gputrace_target_resume().
  * -ENOENT: no such program, agent or software device; -EACCES: not executable, or
  * the agent not readable; -ENOEXEC: the agent is not a shared library; -EINVAL,
- * -E2BIG: argv, opts; -ENOMEM and the errors of fork(2) and socket(2).
+ * -E2BIG: argv, opts, GPUTRACE_ROUTE in the environment; -ENOMEM and the errors of fork(2) and socket(2).
  */
 GPUTRACE_API int gputrace_target_spawn(struct gputrace_ctx *ctx, char *const argv[],
 				       const struct gputrace_spawn_opts *opts,
@@ -69,7 +69,7 @@ struct gputrace_live_opts {
  * -ESRCH: no such process; -EPERM: it may not be traced (the sentence says why);
  * -EBUSY: a debugger traces it; -ENOEXEC: libraries cannot be loaded into it, or the agent is none;
  * -ENODEV: it has not loaded libcuda; -ENOENT, -EACCES: no agent, or it cannot be read;
- * -EINVAL, -E2BIG: pid, opts; -ENOMEM.
+ * -EINVAL, -E2BIG: pid, opts, GPUTRACE_ROUTE in the environment; -ENOMEM.
  */
 GPUTRACE_API int gputrace_target_attach(struct gputrace_ctx *ctx, int pid,
 					const struct gputrace_live_opts *opts,

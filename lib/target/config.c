@@ -138,14 +138,19 @@ static uint32_t stack_bytes(const struct gputrace_target *target)
 }
 
 /* For tests and for whoever has to find out which of the two ways is at fault. */
-static uint32_t route_flags(void)
+int gt_config_route(uint32_t *ret_flags)
 {
 	const char *route = secure_getenv("GPUTRACE_ROUTE");
 
-	if (route && !strcmp(route, "ptx"))
-		return GT_CONFIG_NO_GRAFT;
-	if (route && !strcmp(route, "graft"))
-		return GT_CONFIG_ONLY_GRAFT;
+	*ret_flags = 0;
+	if (!route || !*route)
+		return 0;
+	if (!strcmp(route, "ptx"))
+		*ret_flags = GT_CONFIG_NO_GRAFT;
+	else if (!strcmp(route, "graft"))
+		*ret_flags = GT_CONFIG_ONLY_GRAFT;
+	else
+		return gt_error(-EINVAL, "GPUTRACE_ROUTE=%s in the environment: it may be ptx or graft, or not set", route);
 	return 0;
 }
 
@@ -157,7 +162,7 @@ int gt_config_make(const struct gputrace_target *target)
 		.magic = GT_WIRE_MAGIC,
 		.version = GT_WIRE_VERSION,
 		.timeline = timeline_link(target),
-		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0) | route_flags() |
+		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0) | target->route_flags |
 			 (target->copies ? GT_CONFIG_COPIES : 0) | gt_config_recording(target),
 		.shared_count = target->shared_count,
 		.stack_frames = stack_frames(target),

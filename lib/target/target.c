@@ -33,10 +33,16 @@ static uint64_t now_ms(void)
 
 int gt_target_new(struct gputrace_ctx *ctx, enum gt_target_kind kind, struct gputrace_target **ret_target)
 {
-	struct gputrace_target *target = calloc(1, sizeof(*target));
+	struct gputrace_target *target;
+	uint32_t route_flags = 0;
+	int r = kind == GT_TARGET_WATCHED ? 0 : gt_config_route(&route_flags);
 
+	if (r)
+		return r;
+	target = calloc(1, sizeof(*target));
 	if (!target)
 		return gt_error(-ENOMEM, "out of memory");
+	target->route_flags = route_flags;
 	target->references = 1;
 	target->ctx = gputrace_ctx_ref(ctx);
 	target->kind = kind;

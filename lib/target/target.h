@@ -104,6 +104,7 @@ struct gputrace_target {
 	char socket_path[96];
 	char secret[GT_SECRET_SIZE + 1];	/* who tells it may enter */
 	int listen_fd, epoll_fd;
+	uint32_t route_flags;	/* by gt_config_route() */
 	bool software_device;
 	bool copies;		/* kernels that a running process has loaded are to get programs, too */
 	uint64_t agent_ring_bytes, gpu_ring_bytes;

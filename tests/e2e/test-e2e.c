@@ -448,6 +448,23 @@ START_TEST(images_left_as_they_are)
 }
 END_TEST
 
+START_TEST(unknown_routes_are_refused)
+{
+	char *argv[] = { (char[]){ "true" }, NULL };
+	struct gputrace_spawn_opts options = { .size = sizeof(options), .device = GPUTRACE_DEVICE_SIM };
+	struct gputrace_target *target = NULL;
+
+	setenv("GPUTRACE_ROUTE", "sass", 1);
+	ck_assert_int_eq(gputrace_target_spawn(NULL, argv, &options, &target), -EINVAL);
+	ck_assert_str_eq(gputrace_last_error(),
+			 "GPUTRACE_ROUTE=sass in the environment: it may be ptx or graft, or not set");
+	setenv("GPUTRACE_ROUTE", "", 1);
+	ck_assert_int_eq(gputrace_target_spawn(NULL, argv, &options, &target), 0);
+	gputrace_target_unref(target);
+	unsetenv("GPUTRACE_ROUTE");
+}
+END_TEST
+
 START_TEST(many_threads_launch)
 {
 	struct run_options options = counting();
@@ -756,6 +773,7 @@ int main(void)
 	tcase_add_test(tcase, graphs_replay_with_their_probes);
 	tcase_add_test(tcase, modules_come_and_go);
 	tcase_add_test(tcase, images_left_as_they_are);
+	tcase_add_test(tcase, unknown_routes_are_refused);
 	tcase_add_test(tcase, many_threads_launch);
 	tcase_add_test(tcase, children_are_followed);
 	tcase_add_test(tcase, contexts_have_their_own_maps);
