@@ -115,26 +115,15 @@ uint32_t gt_config_recording(const struct gputrace_target *target)
 	return flags;
 }
 
-static uint32_t stack_frames(const struct gputrace_target *target)
+/* Of a call's stack as much as any link wants. */
+static void fill_stacks(const struct gputrace_target *target, struct gt_config *config)
 {
-	uint32_t frames = 0;
-
 	for (const struct gputrace_link *link = target->links; link; link = link->next) {
-		if (!link->detached && link->stack_frames > frames)
-			frames = link->stack_frames;
+		if (!link->detached && link->stack_frames > config->stack_frames)
+			config->stack_frames = link->stack_frames;
+		if (!link->detached && link->stack_bytes > config->stack_bytes)
+			config->stack_bytes = link->stack_bytes;
 	}
-	return frames;
-}
-
-static uint32_t stack_bytes(const struct gputrace_target *target)
-{
-	uint32_t bytes = 0;
-
-	for (const struct gputrace_link *link = target->links; link; link = link->next) {
-		if (!link->detached && link->stack_bytes > bytes)
-			bytes = link->stack_bytes;
-	}
-	return bytes;
 }
 
 /* For tests and for whoever has to find out which of the two ways is at fault. */
@@ -165,8 +154,6 @@ int gt_config_make(const struct gputrace_target *target)
 		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0) | target->route_flags |
 			 (target->copies ? GT_CONFIG_COPIES : 0) | gt_config_recording(target),
 		.shared_count = target->shared_count,
-		.stack_frames = stack_frames(target),
-		.stack_bytes = stack_bytes(target),
 	};
 	struct text ptx, strings;
 	int fd, r;
@@ -180,6 +167,7 @@ int gt_config_make(const struct gputrace_target *target)
 	}
 	collect(target, &ptx, &strings, records, &config.probe_count);
 	list_shared(target, shared);
+	fill_stacks(target, &config);
 	r = text_close(&ptx) | text_close(&strings);
 	config.text_size = ptx.size;
 	config.string_size = (uint32_t)strings.size;

@@ -5,7 +5,6 @@
  */
 #include "lib/uprobe/find_library.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +19,7 @@
 #include "lib/uprobe/ld_cache.h"
 #include "lib/util/error.h"
 #include "lib/util/mappings.h"
+#include "lib/util/proc_stat.h"
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -133,21 +133,25 @@ static char *search_process(const char *name, pid_t pid)
 	return found;
 }
 
+struct search {
+	const char *name;
+	char *found;
+};
+
+static int search_next(void *data, int pid)
+{
+	struct search *search = data;
+
+	search->found = search_process(search->name, pid);
+	return search->found != NULL;
+}
+
 static char *search_processes(const char *name)
 {
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	char *found = NULL;
+	struct search search = { .name = name };
 
-	while (dir && !found && (entry = readdir(dir))) {
-		pid_t pid = atoi(entry->d_name);
-
-		if (pid > 0)
-			found = search_process(name, pid);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
+	gt_proc_each(search_next, &search);
+	return search.found;
 }
 
 int gt_find_library(const char *name, pid_t pid, char **ret_path)

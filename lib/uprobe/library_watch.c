@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/uprobe/library_watch.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/uprobe/mmap_events.h"
 #include "lib/util/mappings.h"
+#include "lib/util/proc_stat.h"
 
 struct gt_library_watch {
 	char *soname;
@@ -27,24 +27,18 @@ static void look_at(void *data, int pid, const struct gt_mapping *mapping)
 		watch->ops->found(watch->data, pid, mapping, watch->later);
 }
 
-static void look_at_all(struct gt_library_watch *watch)
+static int look_at_process(void *data, int pid)
 {
+	struct gt_library_watch *watch = data;
 	struct gt_mappings mappings = { 0 };
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
 
-	while (dir && (entry = readdir(dir))) {
-		int pid = atoi(entry->d_name);
-
-		if (pid <= 0 || !watch->ops->is_wanted(watch->data, pid))
-			continue;
-		gt_mappings_of_process(&mappings, pid);
-		for (unsigned i = 0; i < mappings.count; i++)
-			look_at(watch, pid, &mappings.list[i]);
-	}
+	if (!watch->ops->is_wanted(watch->data, pid))
+		return 0;
+	gt_mappings_of_process(&mappings, pid);
+	for (unsigned i = 0; i < mappings.count; i++)
+		look_at(watch, pid, &mappings.list[i]);
 	gt_mappings_free(&mappings);
-	if (dir)
-		closedir(dir);
+	return 0;
 }
 
 int gt_library_watch_open(const char *soname, const struct gt_library_watch_ops *ops, void *data,
@@ -62,7 +56,7 @@ int gt_library_watch_open(const char *soname, const struct gt_library_watch_ops 
 	watch->data = data;
 	/* In this order, so that none comes in between unseen. */
 	watch->error = gt_mmap_events_open(&watch->events);
-	look_at_all(watch);
+	gt_proc_each(look_at_process, watch);
 	watch->later = true;
 	*ret_watch = watch;
 	return 0;
@@ -77,7 +71,7 @@ void gt_library_watch_look(struct gt_library_watch *watch)
 {
 	if (!watch->events || gt_mmap_events_read(watch->events, look_at, watch))
 		return;
-	look_at_all(watch);
+	gt_proc_each(look_at_process, watch);
 	watch->ops->missed(watch->data);
 }
 

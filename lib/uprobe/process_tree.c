@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/uprobe/process_tree.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -36,23 +34,11 @@ static int add(struct processes *all, pid_t pid, pid_t parent)
 	return 0;
 }
 
-static int read_all(struct processes *all)
+static int read_one(void *data, int pid)
 {
-	DIR *dir = opendir("/proc");
 	struct gt_proc_stat stat;
-	struct dirent *entry;
-	int r = 0;
 
-	if (!dir)
-		return -errno;
-	while (r == 0 && (entry = readdir(dir))) {
-		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
-
-		if (pid > 0 && gt_proc_stat_read(pid, &stat) == 0)
-			r = add(all, pid, stat.parent);
-	}
-	closedir(dir);
-	return r;
+	return gt_proc_stat_read(pid, &stat) ? 0 : add(data, pid, stat.parent);
 }
 
 /* Mark the descendants; ids are in no order, so go round until nothing changes. */
@@ -79,7 +65,7 @@ static void mark(struct processes *all, pid_t root)
 static int walk_once(pid_t root, int (*fn)(void *data, pid_t pid), void *data)
 {
 	struct processes all = { 0 };
-	int r = read_all(&all), news = 0;
+	int r = gt_proc_each(read_one, &all), news = 0;
 
 	if (r == 0)
 		mark(&all, root);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/uprobe/translated.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/util/mappings.h"
+#include "lib/util/proc_stat.h"
 
 bool gt_is_translator(const char *command)
 {
@@ -32,39 +31,40 @@ static bool is_translated(int pid)
 	return strstr(path, "/valgrind/");
 }
 
-static bool has_mapped(struct gt_mappings *mappings, int pid, dev_t device, ino_t inode)
+struct file {
+	dev_t device;
+	ino_t inode;
+};
+
+static bool is_of(int pid, const struct gt_mapping *mapping, const struct file *file)
 {
 	char path[PATH_MAX];
 	struct stat status;
 
-	gt_mappings_of_process(mappings, pid);
-	for (unsigned i = 0; i < mappings->count; i++) {
-		const struct gt_mapping *mapping = &mappings->list[i];
+	/* The device in there may be another than stat() tells (overlay file systems). */
+	return mapping->executable && mapping->inode == file->inode &&
+	       gt_mapping_find_file(pid, mapping, path, sizeof(path)) && !stat(path, &status) &&
+	       status.st_dev == file->device && status.st_ino == file->inode;
+}
 
-		/* The device in there may be another than stat() tells (overlay file systems). */
-		if (mapping->executable && mapping->inode == inode &&
-		    gt_mapping_find_file(pid, mapping, path, sizeof(path)) && !stat(path, &status) &&
-		    status.st_dev == device && status.st_ino == inode)
-			return true;
-	}
-	return false;
+static int if_user(void *data, int pid)
+{
+	struct gt_mappings mappings = { 0 };
+	bool found = false;
+
+	if (!is_translated(pid))
+		return 0;
+	gt_mappings_of_process(&mappings, pid);
+	for (unsigned i = 0; i < mappings.count && !found; i++)
+		found = is_of(pid, &mappings.list[i], data);
+	gt_mappings_free(&mappings);
+	return found ? pid : 0;
 }
 
 int gt_translated_user(dev_t device, ino_t inode)
 {
-	struct gt_mappings mappings = { 0 };
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	int found = 0;
+	struct file file = { device, inode };
+	int found = gt_proc_each(if_user, &file);
 
-	while (dir && !found && (entry = readdir(dir))) {
-		int pid = atoi(entry->d_name);
-
-		if (pid > 0 && is_translated(pid) && has_mapped(&mappings, pid, device, inode))
-			found = pid;
-	}
-	gt_mappings_free(&mappings);
-	if (dir)
-		closedir(dir);
-	return found;
+	return found > 0 ? found : 0;
 }

@@ -32,25 +32,52 @@ int gt_proc_stat_read(int pid, struct gt_proc_stat *stat)
 	return 0;
 }
 
+static int each_number(const char *path, int (*fn)(void *data, int number), void *data)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int r = 0;
+
+	if (!dir)
+		return -errno;
+	while (r == 0 && (entry = readdir(dir))) {
+		int number = atoi(entry->d_name);
+
+		if (number > 0)
+			r = fn(data, number);
+	}
+	closedir(dir);
+	return r;
+}
+
+int gt_proc_each(int (*fn)(void *data, int pid), void *data)
+{
+	return each_number("/proc", fn, data);
+}
+
+int gt_proc_each_thread(int pid, int (*fn)(void *data, int tid), void *data)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return each_number(path, fn, data);
+}
+
+static int if_alive(void *unused, int thread)
+{
+	struct gt_proc_stat stat;
+
+	(void)unused;
+	return !gt_proc_stat_read(thread, &stat) && stat.code ? thread : 0;
+}
+
 int gt_proc_thread(int pid)
 {
 	struct gt_proc_stat stat;
-	struct dirent *entry;
-	char path[64];
-	int found = 0;
-	DIR *dir;
+	int found;
 
 	if (gt_proc_stat_read(pid, &stat) || stat.code)
 		return pid;
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	while (dir && !found && (entry = readdir(dir))) {
-		int thread = atoi(entry->d_name);
-
-		if (thread > 0 && !gt_proc_stat_read(thread, &stat) && stat.code)
-			found = thread;
-	}
-	if (dir)
-		closedir(dir);
-	return found ? found : pid;
+	found = gt_proc_each_thread(pid, if_alive, NULL);
+	return found > 0 ? found : pid;
 }

@@ -15,6 +15,13 @@ struct gt_proc_stat {
 int gt_proc_stat_read(int pid, struct gt_proc_stat *stat);
 
 /*
+ * Calls fn for each process, or each thread of one, until it returns something else than
+ * 0, which is returned.  -errno: that part of /proc does not open.
+ */
+int gt_proc_each(int (*fn)(void *data, int pid), void *data);
+int gt_proc_each_thread(int pid, int (*fn)(void *data, int tid), void *data);
+
+/*
  * A thread by whose number /proc leads into the process: the main one, or another
  * when that has ended and has no memory any more.  pid: none has.
  */
