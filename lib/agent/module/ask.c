@@ -14,6 +14,19 @@ const char *gt_ask_name(void *function)
 	return NULL;
 }
 
+#define LISTER(count_of, list_of, name_of) { \
+	(__typeof__(((struct gt_lister *)0)->count))gt_cu.count_of, \
+	(__typeof__(((struct gt_lister *)0)->list))gt_cu.list_of, \
+	(__typeof__(((struct gt_lister *)0)->name))gt_cu.name_of }
+
+struct gt_lister gt_ask_lister(enum gt_handle kind)
+{
+	const struct gt_lister of_modules = LISTER(cuModuleGetFunctionCount, cuModuleEnumerateFunctions, cuFuncGetName);
+	const struct gt_lister of_libraries = LISTER(cuLibraryGetKernelCount, cuLibraryEnumerateKernels, cuKernelGetName);
+
+	return kind == GT_HANDLE_LIBRARY ? of_libraries : of_modules;
+}
+
 static bool ask_kernel(void *kernel, CUfunction_attribute which, int *ret_value)
 {
 	CUdevice device;

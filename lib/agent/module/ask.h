@@ -6,10 +6,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/agent/module/module.h"
 #include "lib/wire/cuda_abi.h"
 
 /* NULL: this driver does not tell. */
 const char *gt_ask_name(void *function);
+
+/* How it lists the functions of a module, or the kernels of a library; NULL: this driver cannot. */
+struct gt_lister {
+	CUresult (*count)(unsigned int *count, void *handle);
+	CUresult (*list)(void **list, unsigned int room, void *handle);
+	CUresult (*name)(const char **name, void *function);
+};
+struct gt_lister gt_ask_lister(enum gt_handle kind);
 
 /* In the current context, or on its device.  False: the driver does not tell. */
 bool gt_ask_attribute(void *function, CUfunction_attribute which, int *ret_value);

@@ -4,6 +4,7 @@
 
 #include "lib/agent/agent.h"
 #include "lib/agent/hook/hooks.h"
+#include "lib/agent/module/ask.h"
 #include "lib/agent/module/module.h"
 
 /* When the call succeeds, learn from what it returned. */
@@ -43,17 +44,9 @@ static CUresult hook_cuLibraryGetKernelCount(unsigned int *count, CUlibrary libr
 	LEARN(gt_cu.cuLibraryGetKernelCount(count, library), *count -= gt_module_copies(library));
 }
 
-/* How the driver lists the functions of a handle of this kind. */
-struct lister {
-	CUresult (*count)(unsigned int *count, void *handle);
-	CUresult (*list)(void **list, unsigned int room, void *handle);
-	CUresult (*name)(const char **name, void *function);
-	enum gt_handle kind;
-};
-
 /* Learn the program's own functions among all of them and put these into its list. */
 static void sift(void **list, unsigned int room, void *const *all, unsigned int count, void *handle,
-		 const struct lister *driver)
+		 enum gt_handle kind, const struct gt_lister *driver)
 {
 	unsigned int kept = 0;
 	const char *name;
@@ -65,42 +58,37 @@ static void sift(void **list, unsigned int room, void *const *all, unsigned int 
 			continue;
 		list[kept++] = all[i];
 		if (named)
-			gt_function_named(all[i], handle, name, driver->kind);
+			gt_function_named(all[i], handle, name, kind);
 	}
 }
 
 #define FEW 128u
 
 /* The program's list may have more room than there are functions, and holds anything there. */
-static CUresult list_own(void **list, unsigned int room, void *handle, const struct lister *driver)
+static CUresult list_own(void **list, unsigned int room, void *handle, enum gt_handle kind)
 {
+	const struct gt_lister driver = gt_ask_lister(kind);
 	void *few[FEW] = { NULL }, **all = few;
 	unsigned int count = 0;
 	CUresult result;
 
-	if (!list || !room || !driver->count || driver->count(&count, handle))
-		return driver->list(list, room, handle);
+	if (!list || !room || !driver.count || driver.count(&count, handle))
+		return driver.list(list, room, handle);
 	if (count > FEW)
 		all = calloc(count, sizeof(*all));
 	if (!all)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = driver->list(all, count, handle);
+	result = driver.list(all, count, handle);
 	if (!result)
-		sift(list, room, all, count, handle, driver);
+		sift(list, room, all, count, handle, kind, &driver);
 	if (all != few)
 		free(all);
 	return result;
 }
 
-#define LISTER(count_of, list_of, name_of, handle_kind) \
-	{ (__typeof__(((struct lister *)0)->count))gt_cu.count_of, (__typeof__(((struct lister *)0)->list))gt_cu.list_of, \
-	  (__typeof__(((struct lister *)0)->name))gt_cu.name_of, handle_kind }
-
 static CUresult hook_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count, CUmodule module)
 {
-	const struct lister driver = LISTER(cuModuleGetFunctionCount, cuModuleEnumerateFunctions, cuFuncGetName,
-					    GT_HANDLE_MODULE);
-	CUresult result = gt_enter() ? list_own((void **)functions, count, module, &driver) :
+	CUresult result = gt_enter() ? list_own((void **)functions, count, module, GT_HANDLE_MODULE) :
 			  gt_cu.cuModuleEnumerateFunctions(functions, count, module);
 
 	gt_leave();
@@ -109,9 +97,7 @@ static CUresult hook_cuModuleEnumerateFunctions(CUfunction *functions, unsigned 
 
 static CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int count, CUlibrary library)
 {
-	const struct lister driver = LISTER(cuLibraryGetKernelCount, cuLibraryEnumerateKernels, cuKernelGetName,
-					    GT_HANDLE_LIBRARY);
-	CUresult result = gt_enter() ? list_own((void **)kernels, count, library, &driver) :
+	CUresult result = gt_enter() ? list_own((void **)kernels, count, library, GT_HANDLE_LIBRARY) :
 			  gt_cu.cuLibraryEnumerateKernels(kernels, count, library);
 
 	gt_leave();

@@ -86,33 +86,22 @@ static bool are_same(struct names *a, struct names *b)
 	return same;
 }
 
-typedef CUresult count_fn(unsigned *count, void *handle);
-typedef CUresult list_fn(void **list, unsigned count, void *handle);
-
 /* False: this driver does not tell. */
-static bool list_names(void *handle, count_fn *count_of, list_fn *list_of, struct names *names)
+static bool ask_names(void *handle, enum gt_handle kind, struct names *names)
 {
+	const struct gt_lister driver = gt_ask_lister(kind);
 	void **functions;
 	unsigned count;
 	bool told;
 
-	if (!count_of || !list_of || count_of(&count, handle))
+	if (!driver.count || !driver.list || driver.count(&count, handle))
 		return false;
 	functions = calloc(count + (size_t)1, sizeof(*functions));
-	told = functions && !list_of(functions, count, handle);
+	told = functions && !driver.list(functions, count, handle);
 	for (unsigned i = 0; told && i < count; i++)
 		add_name(names, gt_ask_name(functions[i]));
 	free(functions);
 	return told;
-}
-
-static bool ask_names(void *handle, enum gt_handle kind, struct names *names)
-{
-	if (kind == GT_HANDLE_LIBRARY)
-		return list_names(handle, (count_fn *)gt_cu.cuLibraryGetKernelCount,
-				  (list_fn *)gt_cu.cuLibraryEnumerateKernels, names);
-	return list_names(handle, (count_fn *)gt_cu.cuModuleGetFunctionCount,
-			  (list_fn *)gt_cu.cuModuleEnumerateFunctions, names);
 }
 
 /* ---- is this the image? ---- */
