@@ -145,6 +145,12 @@ void take(struct seen *seen)
 	}
 }
 
+void take_more(struct seen *seen)
+{
+	ck_assert_int_ge(gputrace_reader_wait(reader, PATIENCE_MS), 0);
+	take(seen);
+}
+
 void detach(struct seen *seen)
 {
 	int r = gputrace_target_detach(target, PATIENCE_MS);

@@ -41,6 +41,8 @@ void attach(void);
 void attach_with(const struct gputrace_live_opts *opts);
 /* Adds what is there to be read. */
 void take(struct seen *seen);
+/* Waits for more first. */
+void take_more(struct seen *seen);
 /* Reads to the end. */
 void detach(struct seen *seen);
 

@@ -35,10 +35,8 @@ START_TEST(a_running_program_is_seen)
 	attach();
 	say("load\n");
 	expect("another 69");
-	while (seen.kernels < 1 || (_i && seen.launches < 100)) {
-		ck_assert_int_ge(gputrace_reader_wait(reader, PATIENCE_MS), 0);
-		take(&seen);
-	}
+	while (seen.kernels < 1 || (_i && seen.launches < 100))
+		take_more(&seen);
 	if (_i) {
 		kernel = find_kernel("bump", 0);
 		ck_assert_ptr_nonnull(kernel);
@@ -90,10 +88,8 @@ START_TEST(attached_a_hundred_times)
 		struct seen now = { 0 };
 
 		attach();
-		while (!now.launches || !find_kernel("bump", 0)) {
-			ck_assert_int_ge(gputrace_reader_wait(reader, PATIENCE_MS), 0);
-			take(&now);
-		}
+		while (!now.launches || !find_kernel("bump", 0))
+			take_more(&now);
 		detach(&now);
 		ck_assert_uint_gt(now.launches, 0);
 		ck_assert_str_eq(now.notes, "");
@@ -136,10 +132,8 @@ START_TEST(the_controller_is_killed)
 	attach();
 	say("load\n");
 	expect("another 69");
-	while (!seen.kernels) {
-		ck_assert_int_ge(gputrace_reader_wait(reader, PATIENCE_MS), 0);
-		take(&seen);
-	}
+	while (!seen.kernels)
+		take_more(&seen);
 	ck_assert_uint_eq(seen.kernels, 1);
 	detach(&seen);
 	finish();
@@ -266,10 +260,8 @@ START_TEST(a_program_in_another_mount_namespace)
 		attach();
 		say("load\n");
 		expect("another 69");
-		while (!seen.kernels) {
-			ck_assert_int_ge(gputrace_reader_wait(reader, PATIENCE_MS), 0);
-			take(&seen);
-		}
+		while (!seen.kernels)
+			take_more(&seen);
 		detach(&seen);
 		ck_assert_uint_eq(seen.kernels, 1);
 	}
@@ -287,10 +279,8 @@ START_TEST(a_program_whose_main_thread_has_ended)
 	attach();
 	say("load\n");
 	expect("another 69");
-	for (int j = 0; j < 1000 && (!seen.kernels || !seen.launches); j++) {
-		ck_assert_int_ge(gputrace_reader_wait(reader, PATIENCE_MS), 0);
-		take(&seen);
-	}
+	for (int j = 0; j < 1000 && (!seen.kernels || !seen.launches); j++)
+		take_more(&seen);
 	detach(&seen);
 	ck_assert_uint_eq(seen.kernels, 1);
 	ck_assert_uint_gt(seen.launches, 1);
