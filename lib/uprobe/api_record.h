@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the BPF programs of api_trace.bpf.c and api_trace.c tell each other; <linux/types.h> first. */
+/* What the BPF programs of api_trace.bpf.c and the library tell each other; <linux/types.h> first. */
 #ifndef GT_UPROBE_API_RECORD_H
 #define GT_UPROBE_API_RECORD_H
 

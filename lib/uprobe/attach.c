@@ -88,6 +88,16 @@ static int attach_range(const struct multi *multi, unsigned first, unsigned coun
 	return r ? r : attach_range(multi, first + count / 2, count - count / 2, links);
 }
 
+/* What no kernel that knows them takes: a place in a folder. */
+bool gt_uprobe_knows_multi(int prog_fd)
+{
+	uint64_t offset = 0, cookie = 0;
+	const struct multi multi = { prog_fd, "/", false, &offset, &cookie };
+	int r = create_multi(&multi, 0, 1);
+
+	return r != -EINVAL && r != -EOPNOTSUPP;
+}
+
 int gt_uprobe_attach_multi(int prog_fd, const char *path, bool at_return,
 			   const struct gt_uprobe_site *sites, unsigned count,
 			   struct gt_uprobe_links *ret_links)

@@ -22,9 +22,11 @@ struct gt_uprobe_links {
 /* The bpf_attach_type a program must be loaded for before gt_uprobe_attach_multi(). */
 #define GT_BPF_TRACE_UPROBE_MULTI 48
 
+/* Does the kernel know links to many places (Linux 6.6)?  prog_fd: a program loaded for them. */
+bool gt_uprobe_knows_multi(int prog_fd);
+
 /*
- * All places by one link, or some where the kernel refuses a place (Linux 6.6).  -EINVAL, -EOPNOTSUPP: the kernel cannot;
- * other errors of bpf(2).  Without gt_error() text.
+ * All places by one link, or some where the kernel refuses a place.  Errors of bpf(2), without gt_error() text.
  */
 int gt_uprobe_attach_multi(int prog_fd, const char *path, bool at_return,
 			   const struct gt_uprobe_site *sites, unsigned count,

@@ -2,12 +2,18 @@
 /* One library, several files: of programs that run and of those that come, in other folders and mount namespaces. */
 #include <check.h>
 #include <errno.h>
+#include <linux/bpf.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -329,6 +335,50 @@ START_TEST(test_shared_layer)
 }
 END_TEST
 
+/* The answer of a kernel before 6.6 to links to many places, which alone are made with 64 bytes of arguments. */
+static void be_an_older_kernel(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, BPF_LINK_CREATE, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 64, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/* Found out before there is a file to attach to; for good, so it comes last. */
+START_TEST(test_older_kernel)
+{
+	struct child first, second;
+	char path[64], other_path[64];
+
+	be_an_older_kernel();
+	open_all(-1, NULL, 0);
+	expect_note("no program has loaded " SONAME " so far");
+	first = begin("a", false);
+	second = begin("b", false);
+	take();
+	snprintf(path, sizeof(path), "%s/a", folder);
+	snprintf(other_path, sizeof(other_path), "%s/b", folder);
+	expect_late_both(&first, path, &second, other_path);
+	allocate(&first, 6);
+	allocate(&second, 7);
+	take();
+	ck_assert_uint_eq(calls_of(first.pid), 6);
+	ck_assert_uint_eq(calls_of(second.pid), 7);
+	expect_note(NULL);
+	child_end(&first);
+	child_end(&second);
+}
+END_TEST
+
 /* What runs under valgrind goes on, whoever else has the file. */
 START_TEST(test_under_valgrind)
 {
@@ -411,5 +461,6 @@ int main(void)
 		tcase_add_test(t, test_under_valgrind);
 	else
 		printf("without valgrind, or with sanitizers: test_under_valgrind not tried\n");
+	tcase_add_test(t, test_older_kernel);
 	return run_case("library-files", t);
 }
