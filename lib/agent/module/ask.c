@@ -14,6 +14,16 @@ const char *gt_ask_name(void *function)
 	return NULL;
 }
 
+void *gt_ask_function(void *handle, const char *name, enum gt_handle kind)
+{
+	CUfunction function;
+	CUkernel kernel;
+
+	if (kind == GT_HANDLE_LIBRARY)
+		return gt_cu.cuLibraryGetKernel(&kernel, handle, name) ? NULL : (void *)kernel;
+	return gt_cu.cuModuleGetFunction(&function, handle, name) ? NULL : (void *)function;
+}
+
 #define LISTER(count_of, list_of, name_of) { \
 	(__typeof__(((struct gt_lister *)0)->count))gt_cu.count_of, \
 	(__typeof__(((struct gt_lister *)0)->list))gt_cu.list_of, \
@@ -119,4 +129,21 @@ void gt_ask_same_for_kernels(CUkernel kernel, CUkernel copy)
 		return;
 	for (CUdevice device = 0; device < devices; device++)
 		same_on_device(kernel, copy, device);
+}
+
+void *gt_ask_function_apart(CUlibrary library, void *function, const char *name, enum gt_handle kind)
+{
+	CUkernel copy;
+	CUfunction copied;
+
+	if (gt_cu.cuLibraryGetKernel(&copy, library, name))
+		return NULL;
+	if (kind == GT_HANDLE_LIBRARY) {
+		gt_ask_same_for_kernels(function, copy);
+		return copy;
+	}
+	if (gt_cu.cuKernelGetFunction(&copied, copy))
+		return NULL;
+	gt_ask_same_for_functions(function, copied);
+	return copied;
 }

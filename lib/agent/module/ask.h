@@ -12,6 +12,9 @@
 /* NULL: this driver does not tell. */
 const char *gt_ask_name(void *function);
 
+/* What a module or library has by this name; NULL: nothing. */
+void *gt_ask_function(void *handle, const char *name, enum gt_handle kind);
+
 /* How it lists the functions of a module, or the kernels of a library; NULL: this driver cannot. */
 struct gt_lister {
 	CUresult (*count)(unsigned int *count, void *handle);
@@ -29,5 +32,8 @@ bool gt_ask_params(void *function, size_t *ret_count, size_t *ret_end);
 /* What the program has set for one, set for the other as well: for functions, or for kernels on all devices. */
 void gt_ask_same_for_functions(CUfunction function, CUfunction copy);
 void gt_ask_same_for_kernels(CUkernel kernel, CUkernel copy);
+
+/* What a library of ours has by this name, with the same set, to stand in for a function or kernel; NULL: nothing. */
+void *gt_ask_function_apart(CUlibrary library, void *function, const char *name, enum gt_handle kind);
 
 #endif

@@ -45,7 +45,7 @@ struct gt_module {
 	unsigned users;		/* handles of the driver that were loaded from it */
 	void *replacement;	/* what the driver gets instead; NULL: the program's own image */
 	size_t replacement_size;
-	void *own;		/* the program's code, where kernels of it are changed in place: see own.h */
+	void *own;		/* the program's code, where kernels of it are changed in place: see own.c */
 	bool untold;		/* not in use when this controller came, which knows nothing of its kernels */
 	bool has_variants;	/* its kernels have; then it is never freed */
 	struct gt_kernel *kernels;	/* by name */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/agent/module/own.h"
-
+/*
+ * Kernels that carry programs in place have nothing beside them that the driver could
+ * launch when it will not launch them: the program's own code is loaded a second time then.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,8 @@
 #include "lib/agent/build/build.h"
 #include "lib/agent/graft/graft.h"
 #include "lib/agent/instrument/instrument.h"
+#include "lib/agent/module/ask.h"
+#include "lib/agent/module/handle.h"
 
 static bool code_fits(const struct gt_source *source, const char *name, char *why, size_t why_size)
 {
@@ -51,24 +55,26 @@ static bool text_fits(const struct gt_source *source, const char *name, char *wh
 	return possible;
 }
 
-bool gt_own_fits(const struct gt_module *module, const char *name, char *why, size_t why_size)
+/* Can that code's kernel of this name stand in?  False: *why says why not. */
+static bool fits(const struct gt_module *module, const char *name, char *why, size_t why_size)
 {
 	struct gt_source source;
-	bool fits = false;
+	bool possible = false;
 
 	snprintf(why, why_size, "there was no memory to keep the program's own code");
 	if (!module->own || !gt_source_open(module->own, gt_device_arch(), &source))
 		return false;
 	/* As the driver: text when there is no machine code. */
 	if (gt_source_cubin(&source))
-		fits = code_fits(&source, name, why, why_size);
+		possible = code_fits(&source, name, why, why_size);
 	else if (gt_source_ptx(&source))
-		fits = text_fits(&source, name, why, why_size);
+		possible = text_fits(&source, name, why, why_size);
 	gt_source_close(&source);
-	return fits;
+	return possible;
 }
 
-CUlibrary gt_own_load(const struct gt_module *module, char *why, size_t why_size)
+/* NULL: *why says why not. */
+static CUlibrary load(const struct gt_module *module, char *why, size_t why_size)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	CUlibrary library = NULL;
@@ -85,4 +91,35 @@ CUlibrary gt_own_load(const struct gt_module *module, char *why, size_t why_size
 		return library;
 	snprintf(why, why_size, "the driver would not load the program's own code a second time (CUresult %d)", (int)result);
 	return NULL;
+}
+
+/* Under the lock. */
+static CUlibrary own_code(struct gt_loaded *loaded, struct gt_kernel *kernel, char *why, size_t why_size)
+{
+	if (kernel->own == GT_OWN_UNKNOWN)
+		kernel->own = fits(loaded->module, kernel->name, why, why_size) ? GT_OWN_FITS : GT_OWN_DOES_NOT;
+	if (kernel->own == GT_OWN_DOES_NOT)
+		return NULL;
+	if (!loaded->own)
+		loaded->own = load(loaded->module, why, why_size);
+	return loaded->own;
+}
+
+void *gt_function_own(void *function, char *why, size_t why_size)
+{
+	struct gt_kernel *kernel = gt_function_find(function);
+	enum gt_handle kind = GT_HANDLE_MODULE;
+	struct gt_loaded *loaded;
+	CUlibrary library;
+	void *own = NULL;
+
+	snprintf(why, why_size, "the driver does not tell what it belongs to");
+	if (gt_cu.cuKernelGetLibrary && !gt_cu.cuKernelGetLibrary(&library, function))
+		kind = GT_HANDLE_LIBRARY;
+	pthread_mutex_lock(&gt_modules_lock);
+	loaded = gt_functions_loaded(function);
+	if (loaded && kernel && own_code(loaded, kernel, why, why_size))
+		own = gt_ask_function_apart(loaded->own, function, kernel->name, kind);
+	pthread_mutex_unlock(&gt_modules_lock);
+	return own;
 }
