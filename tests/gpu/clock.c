@@ -22,6 +22,7 @@
 #include <time.h>
 
 #define PINGS 16
+#define PONGS 8
 #define LAUNCHES 1000
 #define COPY_BYTES (32u << 20)
 #define PHASES 4
@@ -66,17 +67,27 @@ FUNCTIONS(DECLARE)
 
 /*
  * pong: answers each new number in *request with the time, in one 8-byte store;
- * ends at all ones.  busy: every thread computes until *stop.  stamp: the time at
- * its start and end.
+ * ends at all ones.  A look at the host's memory takes most of a microsecond, so
+ * PONGS warps look in turns: the number is seen sooner, and each answers in a word of
+ * its own.  busy: every thread computes until *stop.  stamp: the time at its start and
+ * end.
  */
 static const char ptx[] =
 	".version 6.4\n.target sm_70\n.address_size 64\n"
 	".visible .entry pong(.param .u64 request, .param .u64 reply)\n"
 	"{\n"
 	"	.reg .pred %p<3>;\n"
-	"	.reg .u64 %a<3>, %r<4>;\n"
+	"	.reg .u32 %n<3>;\n"
+	"	.reg .u64 %a<4>, %r<4>;\n"
 	"	ld.param.u64 %a1, [request];\n"
 	"	ld.param.u64 %a2, [reply];\n"
+	"	mov.u32 %n1, %tid.x;\n"
+	"	and.b32 %n2, %n1, 31;\n"
+	"	setp.ne.u32 %p1, %n2, 0;\n"
+	"	@%p1 bra end;\n"
+	"	shr.u32 %n1, %n1, 5;\n"
+	"	mul.wide.u32 %a3, %n1, 8;\n"
+	"	add.u64 %a2, %a2, %a3;\n"
 	"	mov.u64 %r1, 0;\n"
 	"again:\n"
 	"	ld.volatile.global.u64 %r2, [%a1];\n"
@@ -293,21 +304,38 @@ static void launch(void *function, unsigned blocks, unsigned threads, void *stre
 	CHECK(cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, NULL));
 }
 
-/* One round trip; false when the kernel does not answer within a second. */
+/*
+ * One round trip, to the first answer and back; the others are waited for, so that
+ * the next one is not taken for theirs.  False when the kernel does not answer within
+ * a second.
+ */
 static bool ping(struct point *ret_point)
 {
-	uint64_t old = *reply, until, value;
+	uint64_t old[PONGS], until, looks = 0;
+	unsigned answers = 0;
 
+	for (unsigned i = 0; i < PONGS; i++)
+		old[i] = reply[i];
 	ret_point->lo = now();
 	until = ret_point->lo + 1000000000u;
 	__sync_synchronize();
 	*request = ++sequence;
-	while ((value = *reply) == old)
-		if ((++ret_point->hi & 0xffff) == 0 && now() > until)
+	while (answers < PONGS) {
+		for (unsigned i = 0; i < PONGS; i++) {
+			uint64_t value = reply[i];
+
+			if (value == old[i])
+				continue;
+			__sync_synchronize();
+			if (!answers++) {
+				ret_point->hi = now() + 1;
+				ret_point->gpu = value;
+			}
+			old[i] = value;
+		}
+		if ((++looks & 0xffff) == 0 && now() > until)
 			return false;
-	__sync_synchronize();
-	ret_point->hi = now() + 1;
-	ret_point->gpu = value;
+	}
 	return true;
 }
 
@@ -541,7 +569,7 @@ int main(int argc, char **argv)
 		return r;
 	make_buffers();
 	/* First, since on a full GPU it would find no place. */
-	launch(pong, 1, 1, pong_stream, (void *)request, (void *)reply);
+	launch(pong, 1, PONGS * 32, pong_stream, (void *)request, (void *)reply);
 	run(seconds, period_ms);
 	launch_some();
 	*request = UINT64_MAX;

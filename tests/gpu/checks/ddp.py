@@ -34,17 +34,18 @@ def losses(out):
 
 
 def bare_ddp(lab):
-    """Losses and step time of the run without us: measured once."""
+    """Losses and step time of the run without us: of two, since the first one finds nothing warm."""
     if not hasattr(lab, "ddp"):
         if lab.device == "sim":
             raise Skip("the software device does not run the CUDA runtime")
         count = lab.call("nvidia-smi", "-L").out.count("\n")
         if count < 2:
             raise Skip("there is one GPU only")
-        outcome = lab.call(*ddp_words(), env=NCCL, timeout=90)
-        if outcome.status and "no PyTorch" in outcome.out:
+        first = lab.call(*ddp_words(), env=NCCL, timeout=90)
+        if first.status and "no PyTorch" in first.out:
             raise Skip("no PyTorch")
-        lab.ddp = outcome.good()
+        second = lab.call(*ddp_words(), env=NCCL, timeout=90)
+        lab.ddp = min(first.good(), second.good(), key=lambda outcome: outcome.number("step"))
     return lab.ddp
 
 

@@ -7,6 +7,7 @@ was not alike; and "time WAY NS", the median time of a step.
 """
 import collections
 import json
+import pathlib
 import statistics
 import sys
 import tempfile
@@ -68,9 +69,10 @@ def by_gputrace():
 def by_torch():
     with profile(activities=[ProfilerActivity.CUDA]) as p:
         step()
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        p.export_chrome_trace(file.name)
-        events = json.load(file)["traceEvents"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "trace.json"
+        p.export_chrome_trace(str(path))
+        events = json.loads(path.read_text())["traceEvents"]
     found = collections.defaultdict(list)
     for event in events:
         if event.get("cat") == "kernel":
