@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/graft/common.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const unsigned archs[ARCHS] = { 75, 80, 90 };
+const char *const kernel_names[KERNELS] = {
+	"bounded", "ends_in_call", "endless", "no_params", "odd_params", "own_stack", "params_32760",
+	"params_4096", "params_5000", "three_exits",
+};
+
+struct bytes load(const char *name, unsigned arch)
+{
+	struct bytes bytes = { 0 };
+	char path[4096];
+	long size;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s.%u.cubin", TEST_DATA, name, arch);
+	file = fopen(path, "rb");
+	ck_assert_msg(file != NULL, "%s", path);
+	fseek(file, 0, SEEK_END);
+	size = ftell(file);
+	rewind(file);
+	bytes.data = malloc((size_t)size);
+	bytes.size = fread(bytes.data, 1, (size_t)size, file);
+	ck_assert_uint_eq(bytes.size, (size_t)size);
+	fclose(file);
+	return bytes;
+}
+
+struct gt_graft_stub *open_bytes(struct bytes bytes, uint32_t point)
+{
+	char why[GT_GRAFT_WHY] = "";
+	struct gt_graft_stub *stub;
+	int r = gt_graft_stub_open(bytes.data, bytes.size, point, &stub, why);
+
+	ck_assert_msg(!r, "%s", why);
+	return stub;
+}
+
+struct gt_graft_stub *open_stub(const char *name, unsigned arch)
+{
+	struct bytes bytes = load(name, arch);
+	struct gt_graft_stub *stub = open_bytes(bytes, strncmp(name, "exit", 4) ? GT_POINT_ENTRY : GT_POINT_EXIT);
+
+	free(bytes.data);
+	return stub;
+}
+
+void graft(struct grafted *g, unsigned arch, const char *entry, const char *exit)
+{
+	memset(g, 0, sizeof(*g));
+	g->before = load("kernels", arch);
+	g->entry = entry ? open_stub(entry, arch) : NULL;
+	g->exit = exit ? open_stub(exit, arch) : NULL;
+	for (unsigned i = 0; i < KERNELS; i++)
+		g->plans[i] = (struct gt_graft_plan){ kernel_names[i], 100 + i, g->entry, g->exit };
+	g->r = gt_graft(g->before.data, g->before.size, 0, g->plans, KERNELS, (void **)&g->after.data,
+			&g->after.size, g->results, g->why);
+}
+
+void release(struct grafted *g)
+{
+	free(g->before.data);
+	free(g->after.data);
+	gt_graft_stub_free(g->entry);
+	gt_graft_stub_free(g->exit);
+}
+
+unsigned index_of(const char *kernel)
+{
+	unsigned i = 0;
+
+	while (strcmp(kernel_names[i], kernel))
+		i++;
+	return i;
+}
+
+void look(struct view *view, struct bytes bytes, const char *name)
+{
+	struct gt_elf_kernel *kernels;
+	const char *why = "";
+	unsigned count, i;
+
+	ck_assert_msg(!gt_elf_open(bytes.data, bytes.size, &view->elf, &why), "%s", why);
+	ck_assert_int_eq(gt_elf_kernels(&view->elf, &kernels, &count), 0);
+	for (i = 0; i < count && strcmp(kernels[i].name, name); i++)
+		;
+	ck_assert_uint_lt(i, count);
+	view->kernel = kernels[i];
+	view->text = gt_elf_bytes(&view->elf, view->kernel.text);
+	view->size = view->elf.sections[view->kernel.text].sh_size;
+	free(kernels);
+}
+
+gt_word word(const struct view *view, uint64_t at)
+{
+	ck_assert_uint_le(at + GT_WORD, view->size);
+	return gt_word_read(view->text + at);
+}
+
+/* Older architectures keep parameters above 4096 bytes elsewhere. */
+uint32_t base_of(unsigned arch, const char *kernel)
+{
+	return arch >= 90 ? 0x210 : strcmp(kernel, "params_5000") ? 0x160 : 0x1a80;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine code of grafted kernels and of stubs. */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/agent/graft/stub.h"
+#include "tests/graft/common.h"
+#include "tests/graft/stubs.h"
+#include "tests/suite.h"
+
+START_TEST(exits_lead_to_the_probes)
+{
+	unsigned arch = archs[_i], exits = 0, changed = 0;
+	struct view before, after;
+	struct grafted g;
+	uint64_t at, stub;
+
+	graft(&g, arch, NULL, "exit");
+	ck_assert_int_eq(g.r, 0);
+	ck_assert_uint_eq(g.results[index_of("three_exits")].exits, 3);
+	ck_assert_uint_eq(g.results[index_of("endless")].exits, 0);
+	ck_assert_uint_ge(g.results[index_of("ends_in_call")].exits, 2);
+	look(&before, g.before, "three_exits");
+	look(&after, g.after, "three_exits");
+	stub = (before.size + 127) / 128 * 128;
+	for (at = 0; at < before.size; at += GT_WORD) {
+		if (gt_is_exit(word(&before, at))) {
+			exits++;
+			ck_assert_uint_eq(gt_op(word(&after, at)), GT_OP_BRA);
+			ck_assert_int_eq(gt_target(word(&after, at), arch, (int64_t)at), (int64_t)stub);
+			/* Under the same guard. */
+			ck_assert_uint_eq(gt_bits(word(&after, at), 12, 4), gt_bits(word(&before, at), 12, 4));
+		} else if (word(&before, at) != word(&after, at)) {
+			changed++;
+			ck_assert(gt_reads_late(word(&before, at)));
+			ck_assert(word(&after, at) == gt_with(word(&before, at), 113, 3, 5));
+		}
+	}
+	ck_assert_uint_eq(exits, 3);
+	/* The two stores before exits. */
+	ck_assert_uint_eq(changed, 2);
+	ck_assert_uint_eq(gt_bits(word(&after, stub), 116, 6), 0x3f);
+	gt_elf_close(&before.elf);
+	gt_elf_close(&after.elf);
+	release(&g);
+}
+END_TEST
+
+START_TEST(entry_comes_back)
+{
+	unsigned arch = archs[_i], back = 0;
+	struct view before, after;
+	struct grafted g;
+	uint64_t at, stub;
+
+	graft(&g, arch, "entry-ring", NULL);
+	ck_assert_int_eq(g.r, 0);
+	look(&before, g.before, "own_stack");
+	look(&after, g.after, "own_stack");
+	stub = (before.size + 127) / 128 * 128;
+	ck_assert_int_eq(gt_target(word(&after, 0), arch, 0), (int64_t)stub);
+	for (at = GT_WORD; at < before.size; at += GT_WORD)
+		ck_assert(word(&before, at) == word(&after, at));
+	/* Threads meet again: the outermost barrier surrounds the probes. */
+	ck_assert_uint_eq(gt_op(word(&after, stub)), GT_OP_BSSY);
+	ck_assert_uint_eq(gt_bits(word(&after, stub), 16, 4), 15);
+	for (at = stub; at < after.size; at += GT_WORD) {
+		ck_assert(!gt_is_exit(word(&after, at)));
+		if (gt_op(word(&after, at)) == GT_OP_BRA && gt_target(word(&after, at), arch, (int64_t)at) == GT_WORD) {
+			back++;
+			ck_assert(gt_with(word(&before, 0), 122, 4, 0) == word(&after, at - GT_WORD));
+			ck_assert_uint_eq(gt_op(word(&after, at - 3 * GT_WORD)), GT_OP_BSYNC);
+		}
+	}
+	ck_assert_uint_eq(back, 1);
+	gt_elf_close(&before.elf);
+	gt_elf_close(&after.elf);
+	release(&g);
+}
+END_TEST
+
+/* The numbers that differ from kernel to kernel stand where the special registers were read. */
+START_TEST(numbers_are_filled_in)
+{
+	static const char *const names[] = { "params_4096", "params_5000", "three_exits" };
+	const char *name = names[_i / 3];
+	unsigned arch = archs[_i % 3], ids = 0, offsets = 0, i = index_of(name);
+	uint32_t moved = base_of(arch, name) - base_of(arch, "no_params"), pad = _i / 3 == 2 ? 4 : 0;	/* 20 bytes of parameters */
+	struct grafted g;
+	struct view view;
+
+	graft(&g, arch, "entry", "exit");
+	look(&view, g.after, name);
+	for (uint64_t at = 0; at < view.size; at += GT_WORD) {
+		if (gt_op(word(&view, at)) != GT_OP_MOV_IMM)
+			continue;
+		ids += gt_bits(word(&view, at), 32, 32) == (0x80000000u | (100 + i));
+		offsets += gt_bits(word(&view, at), 32, 32) == ((moved | pad) << 16 | (moved + g.results[i].hidden_offset));
+	}
+	ck_assert_uint_ge(ids, 2);
+	ck_assert_uint_ge(offsets, 2);
+	gt_elf_close(&view.elf);
+	release(&g);
+}
+END_TEST
+
+/* At exit: nothing that a warp has only once, but uniform registers that the kernel does not name. */
+START_TEST(exit_stubs_leave_the_warp_alone)
+{
+	const struct test_stub *stub = &test_stubs[_i % TEST_STUBS];
+	struct gt_uniform places[GT_UNIFORM_MAX];
+	struct view before, after;
+	struct grafted g;
+
+	if (stub->point != GT_POINT_EXIT)
+		return;
+	graft(&g, archs[_i / TEST_STUBS], NULL, stub->name);
+	look(&before, g.before, "three_exits");
+	look(&after, g.after, "three_exits");
+	for (uint64_t at = (before.size + 127) / 128 * 128; at < after.size; at += GT_WORD) {
+		unsigned op = gt_op(word(&after, at));
+
+		ck_assert(op != GT_OP_BSSY && op != GT_OP_BSYNC && op != GT_OP_BREAK);
+		ck_assert(!strcmp(stub->name, "exit-aggregate") || gt_op_proper(word(&after, at)) != GT_OPP_SHFL);
+		/* Older accesses need a descriptor, and the address of the parameters is a uniform register's. */
+		if (archs[_i / TEST_STUBS] >= 90 && !(stub->flags & GT_PROBE_WANTS_PARAMS))
+			ck_assert_int_eq(gt_uniform_places(word(&after, at), places), 0);
+	}
+	gt_elf_close(&before.elf);
+	gt_elf_close(&after.elf);
+	release(&g);
+}
+END_TEST
+
+static unsigned count_words(const struct gt_graft_stub *stub, gt_word pattern, gt_word mask)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < stub->count; i++)
+		count += (stub->words[i] & mask) == pattern;
+	return count;
+}
+
+/* The timeline's end asks for all that a block has in common; words as ptxas writes them for such code. */
+START_TEST(values_of_the_block)
+{
+	static const gt_word op = 0xfff, low = ~0ull & ~0xff0000ull;	/* all but the register written */
+	struct gt_graft_stub *stub = open_stub("exit-timeline", archs[_i]);
+
+	for (unsigned i = 0; i < 6; i++)	/* LDC R, c[0x0][4 * i] */
+		ck_assert_uint_eq(count_words(stub, (gt_word)0x800 << 64 | (uint64_t)i << 40 | 0xff007b82,
+					      (gt_word)0xe00 << 64 | low), 1);
+	for (unsigned i = 0; i < 3; i++)	/* S2R R, SR_CTAID.X to Z */
+		ck_assert_uint_eq(count_words(stub, (gt_word)(0x2500 + 0x100 * i) << 64 | 0x7919,
+					      (gt_word)0xff00 << 64 | low), 1);
+	/* Loads that nothing stands behind are gone. */
+	ck_assert_uint_eq(count_words(stub, (gt_word)3 << 54 | GT_OP_LDC, (gt_word)0x1f << 54 | op), 0);
+	gt_graft_stub_free(stub);
+}
+END_TEST
+
+/* What became of a load announces when it is there as the load did. */
+START_TEST(values_take_their_time)
+{
+	gt_word load = (gt_word)0x800 << 64 | (uint64_t)0x00c49000 << 32 | 0x05047b82, word;	/* LDC R4, c[0x3][R5+0x1240] */
+	struct gt_graft_stub stub = { .point = GT_POINT_EXIT, .arch = 90, .words = &word, .count = 1 };
+
+	load = gt_with(gt_with(gt_with(load, 105, 4, 1), 110, 3, 2), 113, 3, 1);	/* barriers 2 and 1, at once */
+	word = gt_with(load, 38, 16, GT_VALUE_FIRST + GT_VALUE_STEP * (GT_VALUE_GRID_SIZE + 1));
+	ck_assert_ptr_null(gt_stub_fill_values(&stub));
+	ck_assert(word == gt_with(gt_with(load, 24, 8, GT_RZ), 38, 21, 0x10));	/* c[0x0][0x10] */
+
+	word = gt_with(load, 38, 16, GT_VALUE_FIRST + GT_VALUE_STEP * GT_VALUE_BLOCK);
+	ck_assert_ptr_null(gt_stub_fill_values(&stub));
+	ck_assert_uint_eq(gt_op(word), GT_OP_S2R);
+	ck_assert_uint_eq(gt_bits(word, 72, 8), GT_SR_CTAID_X);
+	ck_assert_uint_eq(gt_write_barrier(word), 2);
+	ck_assert_uint_eq(gt_read_barrier(word), GT_BARRIER_NONE);	/* it reads no register */
+
+	word = gt_with(load, 38, 16, GT_VALUE_FIRST + GT_VALUE_STEP * GT_VALUES);
+	ck_assert_ptr_nonnull(gt_stub_fill_values(&stub));
+}
+END_TEST
+
+/* The words without are from NVIDIA's libraries for sm_90 and sm_80; with, as ptxas writes the same access. */
+START_TEST(accesses_without_descriptor)
+{
+	static const struct { uint64_t with[2], without[2]; } pairs[] = {	/* high, low */
+		{ { 0x0c101900, 0x0002580402047980 }, { 0x00100900, 0x0000025802047980 } },	/* LD.E R4, [R2+0x258] */
+		{ { 0x0c101904, 0x0001801302007985 }, { 0x00100913, 0x0000018002007385 } },	/* ST.E [R2+0x180], R19 */
+		{ { 0x0c1e1900, 0x0000000404097981 }, { 0x001e0900, 0x0000000004097381 } },	/* LDG.E R9, [R4] */
+		{ { 0x0c101b04, 0x01f8007686007986 }, { 0x00100b00, 0x01f8007686007386 } },	/* STG.E.64 [R134+0x1f800], R118 */
+		{ { 0x0c10e384, 0x000000030400798e }, { 0x0010e300, 0x000000030400798e } },	/* RED.E [R4], R3 */
+	};
+	gt_word exit = (gt_word)0x000fea0003800000 << 64 | 0x794d;
+	gt_word words[2] = { (gt_word)pairs[_i].with[0] << 64 | pairs[_i].with[1], exit };
+	struct gt_graft_stub stub = { .point = GT_POINT_EXIT, .arch = 90, .words = words, .count = 2 };
+	const char *why;
+
+	ck_assert_int_eq(gt_stub_make_divergent(&stub, &why), 0);
+	ck_assert(words[0] == ((gt_word)pairs[_i].without[0] << 64 | pairs[_i].without[1]));
+	ck_assert_uint_eq(stub.uniform_pairs, 0);
+}
+END_TEST
+
+/* What threads do with one another must follow the question who is there, before they can part. */
+START_TEST(groups_stay_together)
+{
+	static const gt_word exit = (gt_word)0x000fea0003800000 << 64 | 0x794d;
+	static const gt_word guarded_exit = (gt_word)0x000fea0003800000 << 64 | 0x094d;
+	static const gt_word who = (gt_word)0x000fe200000e0100 << 64 | 0x47806;			/* VOTE.ANY R4, PT, P0 */
+	static const gt_word agree = (gt_word)0x000fe20000000000 << 64 | 0xff7806;		/* VOTE.ALL P0, P0 */
+	static const gt_word shuffle = (gt_word)0x000e2400000e0000 << 64 | 0x00001f0402057589;	/* SHFL.IDX PT, R5, R2, R4, 0x1f */
+	const struct { gt_word words[5]; int r; } codes[] = {
+		{ { who, shuffle, agree, exit, exit }, 0 },
+		{ { guarded_exit, who, shuffle, agree, exit }, 0 },
+		{ { shuffle, who, exit, exit, exit }, -EINVAL },
+		{ { who, guarded_exit, shuffle, exit, exit }, -EINVAL },
+		{ { who, shuffle, guarded_exit, agree, exit }, -EINVAL },
+		{ { who, gt_with(shuffle, 12, 4, 0), exit, exit, exit }, -EINVAL },
+		{ { gt_with(who, 12, 4, 0), shuffle, exit, exit, exit }, -EINVAL },
+		/* A place where others come in. */
+		{ { who, gt_make_branch(90, 16, 48), who, shuffle, exit }, -EINVAL },
+	};
+	gt_word words[5];
+	struct gt_graft_stub stub = { .point = GT_POINT_EXIT, .arch = 90, .words = words, .count = 5 };
+	const char *why;
+
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		memcpy(words, codes[i].words, sizeof(words));
+		ck_assert_msg(gt_stub_make_divergent(&stub, &why) == codes[i].r, "code %u", i);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("code");
+
+	tcase_add_loop_test(tcase, exits_lead_to_the_probes, 0, 3);
+	tcase_add_loop_test(tcase, entry_comes_back, 0, 3);
+	tcase_add_loop_test(tcase, numbers_are_filled_in, 0, 9);
+	tcase_add_loop_test(tcase, exit_stubs_leave_the_warp_alone, 0, 3 * TEST_STUBS);
+	tcase_add_loop_test(tcase, values_of_the_block, 0, 3);
+	tcase_add_test(tcase, values_take_their_time);
+	tcase_add_loop_test(tcase, accesses_without_descriptor, 0, 5);
+	tcase_add_test(tcase, groups_stay_together);
+	return run_case("code", tcase);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text that stubs are compiled from: probes one after the other, and nothing called. */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/agent/graft/graft.h"
+#include "lib/agent/instrument/text.h"
+#include "tests/graft/stubs.h"
+#include "tests/suite.h"
+
+START_TEST(attach_order)
+{
+	char why[GT_GRAFT_WHY] = "", *text, *kernel, *first, *second;
+
+	for (unsigned i = 0; i < TEST_STUBS; i++) {
+		if (strcmp(test_stubs[i].name, "entry-two"))
+			continue;
+		ck_assert_msg(!test_stub_text(&test_stubs[i], &text, why), "%s", why);
+		/* Called or taken in, first() is before second() in the kernel. */
+		kernel = strstr(text, ".entry");
+		first = strstr(kernel, strstr(kernel, "call first,") ? "call first," : "or.b64 %rd2, %rd2, 1;");
+		second = strstr(kernel, strstr(kernel, "call second,") ? "call second," : "or.b64 %rd2, %rd2, 2;");
+		ck_assert_ptr_nonnull(first);
+		ck_assert_ptr_nonnull(second);
+		ck_assert(first < second);
+		/* Nothing of one kernel is left in the text. */
+		ck_assert_ptr_null(strstr(text, "[__gt_launch+"));
+		free(text);
+	}
+}
+END_TEST
+
+START_TEST(threads_are_alone_at_exit)
+{
+	static const struct gt_probe probe = { .point = GT_POINT_EXIT, .function = "ring", .kernel = "*" };
+	char why[GT_GRAFT_WHY] = "", *text;
+	unsigned which = 0;
+
+	ck_assert_msg(!gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_EXIT, true, &text, why), "%s", why);
+	ck_assert_ptr_null(strstr(text, "activemask"));
+	ck_assert_ptr_null(strstr(text, "shfl"));
+	ck_assert_ptr_nonnull(strstr(text, "mov.b32 %r1, %lanemask_eq;"));
+	ck_assert_ptr_nonnull(strstr(text, "mov.b32 %r8, %r7;"));
+	free(text);
+}
+END_TEST
+
+/* The driver's linker leaves functions that are called in sections of their own. */
+START_TEST(nothing_is_called)
+{
+	char why[GT_GRAFT_WHY] = "", *text, *kernel;
+
+	ck_assert_msg(!test_stub_text(&test_stubs[_i], &text, why), "%s", why);
+	kernel = strstr(text, ".entry");
+	ck_assert_ptr_nonnull(kernel);
+	ck_assert_ptr_null(strstr(kernel, "call "));
+	free(text);
+}
+END_TEST
+
+/* What would become several instructions stays as it is under a predicate. */
+START_TEST(predicated_statements_stay)
+{
+	static const struct gt_probe probe = { .point = GT_POINT_EXIT, .function = "p", .kernel = "*" };
+	static const char probe_text[] =
+		PROBE("p", "\tmov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 3;\n"
+			   "\t@%p1 mov.u32 %r2, %ctaid.y;\n\t@!%p1 add.u64 %rd2, %rd1, 0x123456789a;\n"
+			   "\tadd.u64 %rd2, %rd2, 0x123456789b; st.global.u32 [%rd2], %r2;\n");
+	char why[GT_GRAFT_WHY] = "", *text;
+	unsigned which = 0;
+
+	ck_assert_msg(!gt_graft_stub_text(probe_text, &probe, 1, &which, 1, GT_POINT_EXIT, false, &text, why), "%s", why);
+	ck_assert_ptr_nonnull(strstr(text, "@%p1 mov.u32 %r2, %ctaid.y;"));
+	ck_assert_ptr_nonnull(strstr(text, "@!%p1 add.u64 %rd2, %rd1, 0x123456789a;"));
+	ck_assert_ptr_null(strstr(text, "%ctaid.x"));
+	ck_assert_ptr_null(strstr(text, "add.u64 %rd2, %rd2, 0x123456789b"));
+	free(text);
+}
+END_TEST
+
+#define CALLED(name, body) ".func (.param .b64 func_retval0) " name "(\n\t.param .b64 " name "_param_0\n)\n{\n" \
+	"\t.reg .b64 %rd<4>;\n\tld.param.u64 %rd1, [" name "_param_0];\n" body \
+	"\tst.param.b64 [func_retval0], %rd1;\n\tret;\n}\n"
+#define CALL(name) "\t{\n\t.param .b64 param0;\n\tst.param.b64 [param0], %rd1;\n\t.param .b64 retval0;\n" \
+	"\tcall.uni (retval0),\n\t" name ",\n\t(\n\tparam0\n\t);\n\tld.param.b64 %rd2, [retval0];\n\t}\n"
+
+static int stub_of(const char *probe_text, char **ret_text, char why[GT_GRAFT_WHY])
+{
+	static const struct gt_probe probe = { .point = GT_POINT_ENTRY, .function = "p", .kernel = "*" };
+	unsigned which = 0;
+
+	why[0] = '\0';
+	return gt_graft_stub_text(probe_text, &probe, 1, &which, 1, GT_POINT_ENTRY, false, ret_text, why);
+}
+
+static unsigned count_in(const char *text, const char *word)
+{
+	unsigned count = 0;
+
+	for (text = strstr(text, word); text; text = strstr(text + 1, word))
+		count++;
+	return count;
+}
+
+/* A function that is called twice is there twice, with labels and arguments of each call. */
+START_TEST(calls_are_written_out)
+{
+	char why[GT_GRAFT_WHY], *text;
+
+	ck_assert_msg(!stub_of(CALLED("f", "\tsetp.eq.u64 %p1, %rd1, 0;\n\t@%p1 bra $L__BB0_1;\n\t@%p1 ret;\n$L__BB0_1:\n")
+			       PROBE("p", CALL("f") CALL("f") "\tst.global.u64 [%rd1], %rd2;\n"), &text, why), "%s", why);
+	ck_assert_ptr_null(strstr(text, ".func"));
+	ck_assert_ptr_null(strstr(text, "call"));
+	ck_assert_uint_eq(count_in(text, "$L__1BB0_1:\n"), 1);
+	ck_assert_uint_eq(count_in(text, "$L__2BB0_1:\n"), 1);
+	ck_assert_uint_eq(count_in(text, "\tmov.b64 __gt_a2_0, %rd1;\n"), 1);
+	ck_assert_uint_eq(count_in(text, "\tmov.b64 %rd2, __gt_r2;\n"), 1);
+	ck_assert_uint_eq(count_in(text, "\t@%p1 bra __gt_end2;\n"), 1);
+	ck_assert_uint_eq(count_in(text, "__gt_end1:\n"), 1);
+	free(text);
+}
+END_TEST
+
+static const struct {
+	const char *text, *why;
+} odd_texts[] = {
+	/* What calls itself, directly and not, and what no function of the text is. */
+	{ CALLED("f", CALL("f")) PROBE("p", CALL("f")), "too deeply" },
+	{ CALLED("f", CALL("g")) CALLED("g", CALL("f")) PROBE("p", CALL("f")), "too deeply" },
+	{ PROBE("p", CALL("p")), "too deeply" },
+	{ PROBE("p", CALL("unknown")), "not known" },
+	/* Calls through a register, on a condition, without braces; other labels; arrays as arguments. */
+	{ PROBE("p", CALL("%rd3")), "not known" },
+	{ CALLED("f", "") PROBE("p", "\t{\n\t@%p1 call f, (%rd1);\n\t}\n"), "not known" },
+	{ CALLED("f", "") PROBE("p", "\tcall f, (%rd1);\n"), "not known" },
+	{ CALLED("f", "again:\n") PROBE("p", CALL("f")), "not known" },
+	{ CALLED("f", "") PROBE("p", "\t{\n\t.param .align 8 .b8 param0[16];\n\tcall f, (param0);\n\t}\n"), "not known" },
+	/* Functions without an end. */
+	{ ".func f()\n" PROBE("p", CALL("f")), "not known" },
+	{ ".func p() { ret; }\n", "not known" },
+	{ CALLED("f", "") ".func p()\n{\n\tret;\n", "not known" },
+};
+
+START_TEST(odd_texts_refused)
+{
+	char why[GT_GRAFT_WHY], *text;
+
+	ck_assert_int_eq(stub_of(odd_texts[_i].text, &text, why), -EINVAL);
+	ck_assert_msg(strstr(why, odd_texts[_i].why) != NULL, "%s", why);
+}
+END_TEST
+
+/* Ten calls of what makes ten calls, and so on: as text it would be without bounds. */
+START_TEST(long_texts_refused)
+{
+	struct ptx_text all = { 0 };
+	char why[GT_GRAFT_WHY], *text;
+
+	gt_text_puts(&all, CALLED("f0", ""));
+	for (char level = '1'; level < '9'; level++) {
+		gt_text_printf(&all, ".func f%c()\n{\n\t.reg .b64 %%rd<4>;\n", level);
+		for (unsigned i = 0; i < 10; i++)
+			gt_text_printf(&all, "\t{\n\tcall f%c;\n\t}\n", level - 1);
+		gt_text_puts(&all, "\tret;\n}\n");
+	}
+	gt_text_puts(&all, PROBE("p", "\t{\n\tcall f8;\n\t}\n"));
+	ck_assert_int_eq(stub_of(all.data, &text, why), -EINVAL);
+	ck_assert_msg(strstr(why, "too long") != NULL, "%s", why);
+	gt_text_free(&all);
+}
+END_TEST
+
+START_TEST(texts_refused)
+{
+	static const struct gt_probe probe = { .point = GT_POINT_LOAD, .function = "ring", .kernel = "*" };
+	static const struct gt_probe entry = { .point = GT_POINT_ENTRY, .function = "p", .kernel = "*" };
+	char why[GT_GRAFT_WHY], *text = NULL;
+	unsigned which = 0;
+
+	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_LOAD, false, &text, why), -EINVAL);
+	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_ENTRY, false, &text, why), -EINVAL);
+	ck_assert_int_eq(gt_graft_stub_text(test_probes, &entry, 1, &which, 0, GT_POINT_ENTRY, false, &text, why), -EINVAL);
+	ck_assert_int_eq(gt_graft_stub_text(".func p() { .reg .b32 %r; mov.u32 %r, %lanemask_ge; }", &entry, 1, &which,
+					    1, GT_POINT_ENTRY, false, &text, why), -EINVAL);
+	ck_assert_ptr_null(text);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("stub-text");
+
+	tcase_add_test(tcase, attach_order);
+	tcase_add_test(tcase, threads_are_alone_at_exit);
+	tcase_add_loop_test(tcase, nothing_is_called, 0, TEST_STUBS);
+	tcase_add_test(tcase, predicated_statements_stay);
+	tcase_add_test(tcase, calls_are_written_out);
+	tcase_add_loop_test(tcase, odd_texts_refused, 0, sizeof(odd_texts) / sizeof(odd_texts[0]));
+	tcase_add_test(tcase, long_texts_refused);
+	tcase_add_test(tcase, texts_refused);
+	return run_case("stub-text", tcase);
+}
