@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/target/hijack.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -215,26 +214,34 @@ static bool seize(pid_t tid)
 	return !ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD);
 }
 
-static bool try_waiting(struct gt_hijack *h, pid_t tid)
+/* Is this the one?  1: yes; 0: no; -EAGAIN: there is no time for more. */
+static int try_waiting(void *data, int tid)
 {
+	struct gt_hijack *h = data;
+
+	if (now() >= h->deadline)
+		return -EAGAIN;
 	h->tid = tid;
 	if (!looks_good(h->pid, tid) || !seize(tid))
-		return false;
+		return 0;
 	if (!interrupt(tid) && is_good(h))
-		return true;
+		return 1;
 	let_go(tid);
-	return false;
+	return 0;
 }
 
-/* Let it run until it enters a call that can be put off. */
-static bool try_running(struct gt_hijack *h, pid_t tid)
+/* The same; let it run until it enters a call that can be put off. */
+static int try_running(void *data, int tid)
 {
 	uint64_t deadline = now() + THREAD_PATIENCE_NS;
+	struct gt_hijack *h = data;
 	int status, signal = 0;
 
+	if (now() >= h->deadline)
+		return -EAGAIN;
 	h->tid = tid;
 	if (!seize(tid) || interrupt(tid))
-		return false;
+		return 0;
 	for (;;) {
 		struct ptrace_syscall_info info = { 0 };
 
@@ -252,31 +259,12 @@ static bool try_running(struct gt_hijack *h, pid_t tid)
 		if (ptrace(PTRACE_GETREGS, tid, NULL, &h->registers))
 			break;
 		put_off(&h->registers);
-		return true;
+		return 1;
 	}
 	if (status == -ETIMEDOUT)
 		interrupt(tid);
 	let_go(tid);
-	return false;
-}
-
-static int for_each_thread(struct gt_hijack *h, bool (*try)(struct gt_hijack *h, pid_t tid))
-{
-	char name[64];
-	struct dirent *entry;
-	bool found = false;
-	DIR *directory;
-
-	snprintf(name, sizeof(name), "/proc/%d/task", (int)h->pid);
-	directory = opendir(name);
-	if (!directory)
-		return -ESRCH;
-	while (!found && now() < h->deadline && (entry = readdir(directory))) {
-		if (entry->d_name[0] != '.')
-			found = try(h, atoi(entry->d_name));
-	}
-	closedir(directory);
-	return found ? 0 : -EAGAIN;
+	return 0;
 }
 
 /* ---- what is put back ---- */
@@ -382,13 +370,17 @@ int gt_hijack_begin(pid_t pid, bool copies, struct gt_hijack *h)
 	if (is_stopped(pid))
 		return gt_error(-EAGAIN, "process %d is stopped: let it go on (kill -CONT %d) first", (int)pid, (int)pid);
 	do {
-		r = for_each_thread(h, try_waiting);
-		if (r == -EAGAIN)
-			r = for_each_thread(h, try_running);
-	} while (r == -EAGAIN && now() < h->deadline);
-	if (r)
-		return gt_error(r, r == -ESRCH ? "process %d ended" :
-				"no thread of process %d came to a place where it can be borrowed in 5 s: it computes without a system call", (int)pid);
+		r = gt_proc_each_thread(pid, try_waiting, h);
+		if (!r)
+			r = gt_proc_each_thread(pid, try_running, h);
+	} while (!r && now() < h->deadline);
+	if (r == -ENOENT)
+		return gt_error(-ESRCH, "process %d ended", (int)pid);
+	if (r < 0 && r != -EAGAIN)
+		return gt_error(r, "the threads of process %d cannot be listed: %s", (int)pid, strerror(-r));
+	if (r <= 0)
+		return gt_error(-EAGAIN, "no thread of process %d came to a place where it can be borrowed in 5 s: it computes without a system call",
+				(int)pid);
 	r = save(h);
 	if (r)
 		gt_error(r, "the registers of process %d cannot be read: %s", (int)pid, strerror(-r));
