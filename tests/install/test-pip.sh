@@ -28,7 +28,7 @@ quietly flock tests/install make install DESTDIR="$dir"
 mkdir "$dir/pkgconfig"
 sed "s|^prefix=.*|prefix=$prefix|" pkgconfig/gputrace.pc >"$dir/pkgconfig/gputrace.pc"
 # pip writes beside the sources.
-cp -r "$srcdir/bindings/python" "$dir/source"
+cp -rL "$srcdir/bindings/python" "$dir/source"
 cd "$dir"
 
 # Nothing is fetched: what builds it is the system's.
@@ -51,6 +51,34 @@ export PKG_CONFIG_PATH=$dir/pkgconfig
 pip wheel --no-index --no-build-isolation --no-deps -w wheels ./source
 ls wheels | grep -qx 'gputrace-[0-9.]*-cp39-abi3-linux_[a-z0-9_]*\.whl' || { ls wheels; exit 1; }
 (cd source && quietly "$PYTHON" -c 'from setuptools import build_meta; build_meta.build_sdist("..")')
+python - wheels/*.whl gputrace-*.tar.gz "$srcdir" <<'END'
+import os
+import sys
+import tarfile
+import zipfile
+
+wheel, archive, sources = sys.argv[1:]
+modules = {"gputrace/" + name for name in os.listdir(sources + "/bindings/python/gputrace") if name != "__pycache__"}
+assert {"gputrace/py.typed", "gputrace/_cffi.pyi"} < modules
+
+def is_text(text):
+    with open(sources + "/LICENSE", "rb") as file:
+        assert text == file.read(), "not the licence's text"
+
+with zipfile.ZipFile(wheel) as file:
+    names = {name: name.split("/")[-1] for name in file.namelist()}
+    package = {name for name in names if name.startswith("gputrace/")}
+    about = {names[name] for name in names.keys() - package}
+    assert package == modules | {"gputrace/_cffi.abi3.so"}, package ^ modules
+    assert about == {"LICENSE", "METADATA", "RECORD", "WHEEL", "entry_points.txt", "top_level.txt"}, about
+    is_text(file.read(next(name for name in names if names[name] == "LICENSE")))
+with tarfile.open(archive) as file:
+    names = {name.partition("/")[2] for name in file.getnames() if not file.getmember(name).isdir()}
+    names -= {name for name in names if name.startswith("gputrace.egg-info/")}
+    extra = {"LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "build_cffi.py", "cdef.py", "pyproject.toml", "setup.cfg", "setup.py"}
+    assert names == modules | extra, names ^ (modules | extra)
+    is_text(file.extractfile(file.getnames()[0] + "/LICENSE").read())
+END
 
 # Where it was told to go by --prefix it would find these itself.
 GPUTRACE_AGENT=$(echo "$prefix"/lib*/libgputrace/libgputrace-agent.so)
