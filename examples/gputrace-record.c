@@ -225,6 +225,8 @@ static void check(struct record *record)
 		tool_fail(&record->tool, "--follow takes what the other records: give --api, --no-api and --functions there");
 	if (record->no_api && record->api_flags)
 		tool_fail(&record->tool, "--api and --no-api do not go together");
+	if (record->api_flags == GPUTRACE_API_AGENT && (record->tool.pid || record->tool.all))
+		tool_fail(&record->tool, "--api=agent goes with a command: calls of what runs already are seen by uprobes");
 	if (record->no_api && record->tool.all && !record->functions_count)
 		tool_fail(&record->tool, "--all records calls, and --no-api none");
 }
@@ -290,20 +292,25 @@ static void attach_functions(struct record *record, const char *functions, struc
 		tool_fail(&record->tool, "%s", gputrace_last_error());
 }
 
-static void attach(struct record *record, struct gputrace_link *links[LINKS])
+/* Without calls the GPU's side is still recorded, unless they were asked for or there is nothing else. */
+static void attach_api(struct record *record, struct gputrace_link **link)
 {
 	struct gputrace_api_opts opts = { .size = sizeof(opts), .flags = record->api_flags,
 					  .stack_frames = record->stack_frames, .stack_bytes = record->stack_bytes };
 
+	if (record->no_api || !gputrace_attach_api(record->tool.target, &opts, link))
+		return;
+	if (record->api_flags || record->stack_frames || (record->tool.all && !record->functions_count))
+		tool_fail(&record->tool, "%s", gputrace_last_error());
+	tool_warn(&record->tool, "without driver calls: %s", gputrace_last_error());
+}
+
+static void attach(struct record *record, struct gputrace_link *links[LINKS])
+{
 	if (!record->tool.all && (gputrace_attach_timeline(record->tool.target, &links[0]) ||
 				  gputrace_attach_nvtx(record->tool.target, &links[2])))
 		tool_fail(&record->tool, "%s", gputrace_last_error());
-	if (!record->no_api && gputrace_attach_api(record->tool.target, &opts, &links[1])) {
-		/* There is nothing else to record. */
-		if (record->tool.all && !record->functions_count)
-			tool_fail(&record->tool, "%s", gputrace_last_error());
-		tool_warn(&record->tool, "without driver calls: %s", gputrace_last_error());
-	}
+	attach_api(record, &links[1]);
 	for (unsigned i = 0; i < record->functions_count; i++)
 		attach_functions(record, record->functions[i], &links[3 + i]);
 }

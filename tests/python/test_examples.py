@@ -236,6 +236,8 @@ class Twins(unittest.TestCase):
                            (["--no-api", "--unwind=8192", "true"], "--no-api records none"),
                            (["--no-api", "--api=agent", "true"], "do not go together"),
                            (["--no-api", "--all"], "--no-api none"),
+                           (["--api=agent", "--all"], "--api=agent goes with a command"),
+                           (["--api=agent", "-p", "1"], "--api=agent goes with a command"),
                            (["--follow=/nonexistent", "--no-api"], "the other records")):
             with self.subTest(words):
                 for said in both("record", *words):

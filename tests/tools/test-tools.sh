@@ -65,6 +65,8 @@ for option in --stacks --unwind=8192; do
 done
 expect 125 "do not go together" ./gputrace-record --no-api --api=agent -- true
 expect 125 "--no-api none" ./gputrace-record --no-api --all
+expect 125 "--api=agent goes with a command" ./gputrace-record --api=agent --all
+expect 125 "--api=agent goes with a command" ./gputrace-record --api=agent -p $$
 for option in --no-api --api=agent --functions=libnccl.so.2:nccl*; do
 	expect 125 "the other records" ./gputrace-record --follow="$dir/none" "$option"
 done
@@ -80,6 +82,17 @@ if grep -q "driver calls," "$dir/out" || [ "$(wc -l <"$dir/out")" != 1 ]; then
 	cat "$dir/out"
 	failed=1
 fi
+
+# What was asked for and cannot be had is an error before the command runs; what the tool chooses itself is not.
+ran() {
+	grep -qx "ran" "$dir/out"
+}
+expect 125 "CAP_BPF" $without ./gputrace-record --device=sim --api=uprobes -- echo ran
+ran && { echo "without uprobes, which were asked for, the command ran"; failed=1; }
+expect 125 "CAP_BPF" $without ./gputrace-record --device=sim --functions=libc.so.6:getpid -- echo ran
+ran && { echo "without functions, which were asked for, the command ran"; failed=1; }
+expect 125 "by the agent's hooks instead of uprobes" $without ./gputrace-record --device=sim --stacks -- echo ran
+ran || { echo "the command did not run"; failed=1; }
 
 # A signal to the tool reaches the command.
 ./gputrace-record --no-api -q -- sh -c 'trap "exit 9" TERM; : >"$0"; while :; do sleep 0.1; done' "$dir/ready" 2>/dev/null &
