@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The clock on a real GPU, checked by itself: for some time, a kernel that stays
- * on the GPU answers pings with %globaltimer.  Half of the pings are given to the
+ * on the GPU answers with %globaltimer.  Half of the pings are given to the
  * clock as samples; the other half are kept from it and used to check what it
  * says, at once ("live") and at the end ("late"), with the GPU idle, every
  * multiprocessor busy, and copies in both directions.
@@ -22,7 +22,6 @@
 #include <time.h>
 
 #define PINGS 16
-#define PONGS 8
 #define LAUNCHES 1000
 #define COPY_BYTES (32u << 20)
 #define PHASES 4
@@ -66,37 +65,30 @@ FUNCTIONS(DECLARE)
 #define NOT_READY 600
 
 /*
- * pong: answers each new number in *request with the time, in one 8-byte store;
- * ends at all ones.  A look at the host's memory takes most of a microsecond, so
- * PONGS warps look in turns: the number is seen sooner, and each answers in a word of
- * its own.  busy: every thread computes until *stop.  stamp: the time at its start and
- * end.
+ * pong: again and again takes what the host's clock shows in *shown and sends it back
+ * to *reply with its own time, both in the low half, in one 8-byte store; the whole of
+ * its first time to reply[1] before; ends when all ones are shown.  busy: every
+ * thread computes until *stop.  stamp: the time at its start and end.
  */
 static const char ptx[] =
 	".version 6.4\n.target sm_70\n.address_size 64\n"
-	".visible .entry pong(.param .u64 request, .param .u64 reply)\n"
+	".visible .entry pong(.param .u64 shown, .param .u64 reply)\n"
 	"{\n"
-	"	.reg .pred %p<3>;\n"
+	"	.reg .pred %p<2>;\n"
 	"	.reg .u32 %n<3>;\n"
-	"	.reg .u64 %a<4>, %r<4>;\n"
-	"	ld.param.u64 %a1, [request];\n"
+	"	.reg .u64 %a<3>, %r<4>;\n"
+	"	ld.param.u64 %a1, [shown];\n"
 	"	ld.param.u64 %a2, [reply];\n"
-	"	mov.u32 %n1, %tid.x;\n"
-	"	and.b32 %n2, %n1, 31;\n"
-	"	setp.ne.u32 %p1, %n2, 0;\n"
-	"	@%p1 bra end;\n"
-	"	shr.u32 %n1, %n1, 5;\n"
-	"	mul.wide.u32 %a3, %n1, 8;\n"
-	"	add.u64 %a2, %a2, %a3;\n"
-	"	mov.u64 %r1, 0;\n"
+	"	mov.u64 %r1, %globaltimer;\n"
+	"	st.volatile.global.u64 [%a2+8], %r1;\n"
 	"again:\n"
 	"	ld.volatile.global.u64 %r2, [%a1];\n"
-	"	setp.eq.u64 %p1, %r2, %r1;\n"
-	"	@%p1 bra again;\n"
-	"	setp.eq.u64 %p2, %r2, 0xffffffffffffffff;\n"
-	"	@%p2 bra end;\n"
-	"	mov.u64 %r1, %r2;\n"
+	"	setp.eq.u64 %p1, %r2, 0xffffffffffffffff;\n"
+	"	@%p1 bra end;\n"
 	"	mov.u64 %r3, %globaltimer;\n"
+	"	cvt.u32.u64 %n1, %r2;\n"
+	"	cvt.u32.u64 %n2, %r3;\n"
+	"	mov.b64 %r3, {%n1, %n2};\n"
 	"	st.volatile.global.u64 [%a2], %r3;\n"
 	"	bra again;\n"
 	"end:\n"
@@ -153,7 +145,6 @@ static void *pong_stream, *busy_stream, *copy_stream[2], *pong, *busy, *stamp;
 static void *host_buffer[2];
 static uint64_t device_buffer[2];
 static int device, sms;
-static uint64_t sequence;
 static struct point *points;
 static size_t point_count;
 static struct numbers update_cost, live[2], late[2], off_register, off_ping;
@@ -304,38 +295,36 @@ static void launch(void *function, unsigned blocks, unsigned threads, void *stre
 	CHECK(cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, NULL));
 }
 
+/* The time of which these are the low bits, not long after or before another. */
+static uint64_t whole(uint32_t low, uint64_t near)
+{
+	return near + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)near);
+}
+
 /*
- * One round trip, to the first answer and back; the others are waited for, so that
- * the next one is not taken for theirs.  False when the kernel does not answer within
- * a second.
+ * One exchange; false when the kernel does not answer within a second.  While it is
+ * awaited the clock is shown all the time, so that what the kernel takes is new when it
+ * takes it: the way there costs what one look at the host's memory takes, and no
+ * waiting for the look after that.
  */
 static bool ping(struct point *ret_point)
 {
-	uint64_t old[PONGS], until, looks = 0;
-	unsigned answers = 0;
+	static uint64_t last;
+	uint64_t old = *reply, begin = now(), shown, value;
 
-	for (unsigned i = 0; i < PONGS; i++)
-		old[i] = reply[i];
-	ret_point->lo = now();
-	until = ret_point->lo + 1000000000u;
-	__sync_synchronize();
-	*request = ++sequence;
-	while (answers < PONGS) {
-		for (unsigned i = 0; i < PONGS; i++) {
-			uint64_t value = reply[i];
-
-			if (value == old[i])
-				continue;
-			__sync_synchronize();
-			if (!answers++) {
-				ret_point->hi = now() + 1;
-				ret_point->gpu = value;
-			}
-			old[i] = value;
-		}
-		if ((++looks & 0xffff) == 0 && now() > until)
+	do {
+		shown = now();
+		if (shown > begin + 1000000000u)
 			return false;
-	}
+		*request = shown;
+		value = *reply;
+	} while (value == old);
+	__sync_synchronize();
+	ret_point->hi = now() + 1;
+	if (!last)
+		last = reply[1];
+	ret_point->lo = whole((uint32_t)value, shown);
+	ret_point->gpu = last = whole((uint32_t)(value >> 32), last);
 	return true;
 }
 
@@ -569,7 +558,7 @@ int main(int argc, char **argv)
 		return r;
 	make_buffers();
 	/* First, since on a full GPU it would find no place. */
-	launch(pong, 1, PONGS * 32, pong_stream, (void *)request, (void *)reply);
+	launch(pong, 1, 1, pong_stream, (void *)request, (void *)reply);
 	run(seconds, period_ms);
 	launch_some();
 	*request = UINT64_MAX;

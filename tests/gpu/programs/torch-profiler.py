@@ -53,6 +53,11 @@ def step():
     torch.cuda.synchronize()
 
 
+def plain(name):
+    """A kernel's name without what one demangler writes and another does not: spaces, the type a function returns."""
+    return name.replace("> >", ">>").replace("void ", "")
+
+
 def by_gputrace():
     """{name: durations in ns}"""
     with gputrace.trace() as t:
@@ -62,7 +67,7 @@ def by_gputrace():
               [(s.name, s.reason) for s in t.summary() if s.runs != s.launches][:3], t.notes[:3])
     found = collections.defaultdict(list)
     for run in t.kernels():
-        found[run.name].append(run.duration)
+        found[plain(run.name)].append(run.duration)
     return found
 
 
@@ -76,7 +81,7 @@ def by_torch():
     found = collections.defaultdict(list)
     for event in events:
         if event.get("cat") == "kernel":
-            found[event["name"]].append(event["dur"] * 1000)
+            found[plain(event["name"])].append(event["dur"] * 1000)
     return found
 
 
