@@ -112,6 +112,7 @@ static void watch_the_process(void)
 /* There is a session. */
 static void begin(void)
 {
+	gt_enter_prepare();
 	gt_threads_begin();
 	atomic_store(&gt_active, true);
 	watch_the_process();

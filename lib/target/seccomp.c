@@ -15,6 +15,7 @@
 
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/membarrier.h>
 #include <linux/seccomp.h>
 
 #include "lib/util/error.h"
@@ -158,6 +159,8 @@ static const struct call {
 	{ SYS_rt_sigprocmask, "rt_sigprocmask", { 2, 0, 4096, 8 }, false },
 	{ SYS_rt_sigreturn, "rt_sigreturn", { 0 }, false },
 	{ SYS_madvise, "madvise", { 4096, 4096, MADV_DONTNEED }, true },
+	{ SYS_membarrier, "membarrier", { MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED }, true },
+	{ SYS_membarrier, "membarrier", { MEMBARRIER_CMD_PRIVATE_EXPEDITED }, true },
 	{ SYS_exit, "exit", { 0 }, false },
 	{ SYS_futex, "futex", { 4096, 128 }, false },
 	{ SYS_nanosleep, "nanosleep", { 4096 }, false },

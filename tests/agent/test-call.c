@@ -2,6 +2,7 @@
 /* Watched calls: arguments and results pass unchanged, and the record says what they were. */
 #include <check.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,6 +36,7 @@ static void setup(void)
 	gt_session.thread_rings = blocks;
 	gt_session.thread_data = rings[0];
 	gt_session.thread_ring_size = RING;
+	gt_enter_prepare();
 	atomic_store(&gt_active, true);
 	atomic_store(&gt_call_level, GT_CALLS_DOING);
 	gt_threads_begin();
@@ -451,6 +453,100 @@ START_TEST(nobody_is_inside_in_a_child)
 }
 END_TEST
 
+#define CROWD 400	/* more than have a place for themselves */
+
+static void *go_through(void *all_inside)
+{
+	gt_enter();
+	pthread_barrier_wait(all_inside);
+	while (!atomic_load(&over))
+		usleep(1000);
+	gt_leave();
+	return NULL;
+}
+
+START_TEST(more_threads_than_places)
+{
+	pthread_t threads[CROWD];
+	pthread_barrier_t all_inside;
+
+	/* The second time in places that others have given back. */
+	for (int round = 0; round < 2; round++) {
+		atomic_store(&over, false);
+		ck_assert_int_eq(pthread_barrier_init(&all_inside, NULL, CROWD + 1), 0);
+		for (int i = 0; i < CROWD; i++)
+			ck_assert_int_eq(pthread_create(&threads[i], NULL, go_through, &all_inside), 0);
+		pthread_barrier_wait(&all_inside);
+		ck_assert(!gt_wait_until_left(0));
+		atomic_store(&over, true);
+		for (int i = 0; i < CROWD; i++)
+			pthread_join(threads[i], NULL);
+		ck_assert(gt_wait_until_left(0));
+		pthread_barrier_destroy(&all_inside);
+	}
+}
+END_TEST
+
+#define ROUNDS 20000
+
+static atomic_bool taken_away;
+static atomic_int begun, ended;
+static unsigned used_after;
+
+/* Both threads go on at the same time if they can; on a busy machine they let others run. */
+static void wait_for(atomic_int *number, int value)
+{
+	for (unsigned i = 1; atomic_load(number) < value; i++) {
+		if (i % 1000 == 0)
+			sched_yield();
+	}
+}
+
+static void *use_once_a_round(void *unused)
+{
+	/* So much that it is in no cache: the store of gt_enter() has to wait for these. */
+	static volatile uint64_t far[1 << 23];
+	uint32_t at = 1;
+
+	(void)unused;
+	for (int round = 1; round <= ROUNDS; round++) {
+		wait_for(&begun, round);
+		for (int i = 0; i < 4; i++) {
+			at = at * 1664525u + 1013904223u;
+			far[at >> 9] += at;
+		}
+		if (gt_enter() && atomic_load_explicit(&gt_active, memory_order_relaxed)) {
+			for (int i = 0; i < 1000; i++)
+				used_after += atomic_load_explicit(&taken_away, memory_order_relaxed);
+		}
+		gt_leave();
+		atomic_store(&ended, round);
+	}
+	return NULL;
+}
+
+/* Entering is no atomic operation, and all the same nobody uses what was taken away when all had left. */
+START_TEST(nobody_enters_unseen)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, use_once_a_round, NULL), 0);
+	for (int round = 1; round <= ROUNDS; round++) {
+		atomic_store(&gt_active, true);
+		atomic_store(&begun, round);
+		for (volatile int pause = 0; pause < round % 300; pause++)
+			;
+		atomic_store(&gt_active, false);
+		ck_assert(gt_wait_until_left(PATIENCE_MS));
+		atomic_store(&taken_away, true);
+		wait_for(&ended, round);
+		atomic_store(&taken_away, false);
+	}
+	pthread_join(thread, NULL);
+	ck_assert_uint_eq(used_after, 0);
+}
+END_TEST
+
 static void *use_a_ring(void *unused)
 {
 	const struct gt_rec_call record = { 0 };
@@ -493,5 +589,7 @@ int main(void)
 	tcase_add_test(tcase, stack_of_a_coroutine);
 	tcase_add_test(tcase, rings_are_given_back);
 	tcase_add_test(tcase, nobody_is_inside_in_a_child);
+	tcase_add_test(tcase, more_threads_than_places);
+	tcase_add_test(tcase, nobody_enters_unseen);
 	return run_case("watched calls", tcase);
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which threads are in our hooks, so that what they use can be taken away when none is. */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/hook/hooks.h"
@@ -8,44 +13,128 @@
 _Thread_local int gt_depth;
 atomic_bool gt_forked;
 
-/* Counted in several places, each in a cache line of its own, so that threads do not wait for each other. */
-#define PLACES 64
-static struct {
-	_Atomic uint32_t threads;
-	uint32_t pad[15];
-} inside[PLACES];
+/*
+ * Where threads are counted, each place in a cache line of its own, so that threads do
+ * not wait for each other.  A place that one thread has for itself is changed by plain
+ * stores, and whoever waits sees to it that they are visible (see gt_wait_until_left());
+ * one that threads share is changed by atomic operations.
+ */
+struct place {
+	_Alignas(64) _Atomic uint32_t threads;	/* that are inside */
+	_Atomic uint32_t has_owner;		/* own places */
+};
+#define OWN 256
+#define SHARED 64
+static struct place places[OWN + SHARED];
 
-static _Atomic uint32_t *my_count(void)
+static _Thread_local struct place *my_place __attribute__((tls_model("initial-exec")));
+static _Atomic uint32_t next_shared;
+static atomic_bool own_allowed;
+static pthread_key_t at_end;	/* value: the thread's own place */
+
+static bool is_own(const struct place *place)
 {
-	static _Thread_local uint32_t place __attribute__((tls_model("initial-exec")));
-	static _Atomic uint32_t next = 1;
+	return place < places + OWN;
+}
 
+/* What runs at a thread's end after this may still enter. */
+static void give_back(void *place)
+{
+	if (gt_depth)
+		return;		/* it ends within a hook, and counts as inside for ever */
+	my_place = NULL;
+	atomic_store_explicit(&((struct place *)place)->has_owner, 0, memory_order_release);
+}
+
+static void allow_own(void)
+{
+	if (!pthread_key_create(&at_end, give_back) &&
+	    !syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0))
+		atomic_store(&own_allowed, true);
+}
+
+void gt_enter_prepare(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int saved = errno;
+
+	pthread_once(&once, allow_own);
+	errno = saved;
+}
+
+static struct place *find_own(void)
+{
+	for (unsigned i = 0; i < OWN; i++) {
+		if (!atomic_exchange_explicit(&places[i].has_owner, 1, memory_order_acquire))
+			return &places[i];
+	}
+	return NULL;
+}
+
+static struct place *find_place(void)
+{
+	struct place *place = atomic_load(&own_allowed) ? find_own() : NULL;
+	int saved = errno;
+
+	if (place && pthread_setspecific(at_end, place)) {
+		atomic_store(&place->has_owner, 0);
+		place = NULL;
+	}
 	if (!place)
-		place = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % PLACES + 1;
-	return &inside[place - 1].threads;
+		place = &places[OWN + atomic_fetch_add_explicit(&next_shared, 1, memory_order_relaxed) % SHARED];
+	errno = saved;
+	return place;
 }
 
 bool gt_enter(void)
 {
+	struct place *place = my_place;
+
 	if (gt_depth++)
 		return false;
+	if (!place)
+		my_place = place = find_place();
 	/* Before gt_active is read; pairs with gt_wait_until_left(). */
-	atomic_fetch_add(my_count(), 1);
+	if (is_own(place)) {
+		atomic_store_explicit(&place->threads, 1, memory_order_relaxed);
+		atomic_signal_fence(memory_order_seq_cst);
+	} else {
+		atomic_fetch_add(&place->threads, 1);
+	}
 	return !atomic_load_explicit(&gt_forked, memory_order_relaxed);
 }
 
 void gt_leave(void)
 {
-	if (!--gt_depth)
-		atomic_fetch_sub_explicit(my_count(), 1, memory_order_release);
+	struct place *place = my_place;
+
+	if (--gt_depth)
+		return;
+	if (is_own(place))
+		atomic_store_explicit(&place->threads, 0, memory_order_release);
+	else
+		atomic_fetch_sub_explicit(&place->threads, 1, memory_order_release);
 }
 
 void gt_enter_in_child(void)
 {
-	for (unsigned i = 0; i < PLACES; i++)
-		atomic_store(&inside[i].threads, 0);
-	if (gt_depth)
-		atomic_store(my_count(), 1);
+	for (struct place *place = places; place < places + OWN + SHARED; place++) {
+		atomic_store(&place->threads, 0);
+		atomic_store(&place->has_owner, 0);
+	}
+	if (!my_place)
+		return;
+	atomic_store(&my_place->has_owner, 1);
+	atomic_store(&my_place->threads, gt_depth > 0);
+}
+
+/*
+ * After this every thread has either been seen to be inside or finds that gt_active is
+ * cleared.  False: the system does not do it, as if somebody were inside.
+ */
+static bool make_visible(void)
+{
+	return !atomic_load(&own_allowed) || !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0);
 }
 
 bool gt_wait_until_left(unsigned patience_ms)
@@ -53,9 +142,11 @@ bool gt_wait_until_left(unsigned patience_ms)
 	static const struct timespec pause = { .tv_nsec = 200000 };
 	uint64_t deadline = gt_now() + patience_ms * 1000000ull;
 
+	if (!make_visible())
+		return false;
 	/* Who comes later finds that we are not active, so it is enough that each place is seen empty once. */
-	for (unsigned i = 0; i < PLACES; i++) {
-		while (atomic_load(&inside[i].threads)) {
+	for (struct place *place = places; place < places + OWN + SHARED; place++) {
+		while (atomic_load(&place->threads)) {
 			if (gt_now() >= deadline)
 				return false;
 			nanosleep(&pause, NULL);

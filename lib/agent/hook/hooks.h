@@ -38,6 +38,9 @@ void gt_hooks_remove(bool unloading);
 bool gt_enter(void);
 void gt_leave(void);
 
+/* Before the first session's hooks: from now on gt_enter() need not cost threads an atomic operation. */
+void gt_enter_prepare(void);
+
 /* A forked child has no other threads, which may have been in hooks. */
 void gt_enter_in_child(void);
 
