@@ -13,6 +13,10 @@
 
 _Thread_local struct gt_thread *gt_thread_known;
 
+_Static_assert(offsetof(struct gt_record, seq) == 0 && offsetof(struct gt_record, len) == 4 &&
+	       offsetof(struct gt_record, type) == 8 && offsetof(struct gt_record, source) == 10 &&
+	       offsetof(struct gt_record, size) == 12, "what publish() puts together");
+
 static pthread_key_t at_end;
 static bool has_key;
 static uint32_t session;	/* counts sessions */
@@ -88,6 +92,29 @@ struct gt_thread *gt_thread_new(void)
 	return thread;
 }
 
+/* Is there a ring of its own that the thread may write to now? */
+static bool has_ring(struct gt_thread *thread)
+{
+	if (!atomic_load_explicit(&gt_active, memory_order_relaxed))
+		return false;
+	if (thread->session != session)
+		claim_ring(thread);
+	return thread->ring && !thread->writing;
+}
+
+static void set_writing(struct gt_thread *thread, bool writing)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->writing = writing;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* Where the next record goes: whatever stands there, words lie inside the ring. */
+static uint64_t head_of(const struct gt_thread *thread)
+{
+	return thread->ring->head & ~7ull;
+}
+
 /* Is there room for `len` bytes at `head`?  A tail that makes no sense is a full ring. */
 static bool has_room(struct gt_thread *thread, uint64_t head, uint64_t len)
 {
@@ -98,46 +125,62 @@ static bool has_room(struct gt_thread *thread, uint64_t head, uint64_t len)
 	return head + len - thread->tail <= gt_session.thread_ring_size;
 }
 
+/* The payload is there: the record's own words, of which the first makes it one. */
+static void publish(struct gt_thread *thread, uint64_t head, enum gt_record_type type, uint64_t size, uint64_t len)
+{
+	uint64_t mask = gt_session.thread_ring_size - 1;
+	uint64_t *first = (void *)(thread->data + (head & mask)), *second = (void *)(thread->data + ((head + 8) & mask));
+
+	/* Each made as a whole: what is stored in pieces and read at once waits for the pieces. */
+	__atomic_store_n(second, size << 32 | type, __ATOMIC_RELAXED);
+	thread->ring->head = head + len;
+	/* Pairs with the reader's acquire load. */
+	__atomic_store_n(first, len << 32 | ((uint32_t)(head >> 3) + 1), __ATOMIC_RELEASE);
+}
+
 static void write_record(struct gt_thread *thread, enum gt_record_type type, const void *payload, size_t size,
 			 const void *more, size_t more_size)
 {
-	struct gt_thread_ring *ring = thread->ring;
-	uint64_t head = ring->head & ~7ull, first;	/* whatever stands there, words lie inside the ring */
-	uint64_t mask = gt_session.thread_ring_size - 1;
-	struct gt_record record = {
-		.seq = (uint32_t)(head >> 3) + 1,
-		.len = (uint32_t)(sizeof(record) + size + ((more_size + 7) & ~(size_t)7)),
-		.type = (uint16_t)type,
-		.size = (uint32_t)(size + more_size),
-	};
+	uint64_t head = head_of(thread), mask = gt_session.thread_ring_size - 1;
+	uint64_t len = sizeof(struct gt_record) + size + ((more_size + 7) & ~(size_t)7);
 
-	if (!has_room(thread, head, record.len)) {
-		__atomic_store_n(&ring->lost, ring->lost + 1, __ATOMIC_RELAXED);
+	if (!has_room(thread, head, len)) {
+		__atomic_store_n(&thread->ring->lost, thread->ring->lost + 1, __ATOMIC_RELAXED);
 		return;
 	}
-	gt_put(thread->data, mask, head + 8, (const uint8_t *)&record + 8, 8);
-	gt_put(thread->data, mask, head + sizeof(record), payload, size);
-	gt_put(thread->data, mask, head + sizeof(record) + size, more, more_size);
-	ring->head = head + record.len;
-	memcpy(&first, &record, sizeof(first));
-	/* Pairs with the reader's acquire load of the first word. */
-	__atomic_store_n((uint64_t *)(void *)(thread->data + (head & mask)), first, __ATOMIC_RELEASE);
+	gt_put(thread->data, mask, head + sizeof(struct gt_record), payload, size);
+	gt_put(thread->data, mask, head + sizeof(struct gt_record) + size, more, more_size);
+	publish(thread, head, type, size + more_size, len);
 }
 
 void gt_thread_emit(struct gt_thread *thread, enum gt_record_type type, const void *payload, size_t size,
 		    const void *more, size_t more_size)
 {
-	if (!atomic_load_explicit(&gt_active, memory_order_relaxed))
-		return;
-	if (thread->session != session)
-		claim_ring(thread);
-	if (!thread->ring || thread->writing) {
+	if (!has_ring(thread)) {
 		gt_emit_pieces(type, payload, size, more, more_size);
 		return;
 	}
-	thread->writing = true;
-	atomic_signal_fence(memory_order_seq_cst);
+	set_writing(thread, true);
 	write_record(thread, type, payload, size, more, more_size);
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->writing = false;
+	set_writing(thread, false);
+}
+
+void *gt_thread_open(struct gt_thread *thread, size_t max)
+{
+	uint64_t head, at;
+
+	if (!has_ring(thread))
+		return NULL;
+	head = head_of(thread);
+	at = (head & (gt_session.thread_ring_size - 1)) + sizeof(struct gt_record);
+	if (at + max > gt_session.thread_ring_size || !has_room(thread, head, sizeof(struct gt_record) + max))
+		return NULL;
+	set_writing(thread, true);
+	return thread->data + at;
+}
+
+void gt_thread_close(struct gt_thread *thread, enum gt_record_type type, size_t size)
+{
+	publish(thread, head_of(thread), type, size, sizeof(struct gt_record) + size);
+	set_writing(thread, false);
 }

@@ -70,4 +70,12 @@ static inline uint64_t gt_thread_external(void)
 void gt_thread_emit(struct gt_thread *thread, enum gt_record_type type, const void *payload, size_t size,
 		    const void *more, size_t more_size);
 
+/*
+ * The same without a copy: where to put a payload of at most `max` bytes, a multiple
+ * of 8, in the thread's own ring.  If not NULL, gt_thread_close() follows with what it
+ * became, a multiple of 8, too.  NULL: gt_thread_emit() finds a way, or counts it.
+ */
+void *gt_thread_open(struct gt_thread *thread, size_t max);
+void gt_thread_close(struct gt_thread *thread, enum gt_record_type type, size_t size);
+
 #endif

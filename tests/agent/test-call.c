@@ -299,6 +299,28 @@ START_TEST(stack_of_the_caller)
 }
 END_TEST
 
+/* More is asked for than a record may take at most, and less taken. */
+START_TEST(a_ring_is_used_to_its_end)
+{
+	struct gt_call_site site = { .level = GT_CALLS_DOING, .stack_words = 5, .arg_count = 11 };
+	eleven_fn *function = (eleven_fn *)entry((void *)eleven);
+	struct gt_rec_call record;
+	uint64_t words[GT_CALL_ARGS + GT_CALL_FRAMES];
+	size_t bytes = 0, last = 0;
+	unsigned taken = 0;
+
+	ck_assert_int_eq(gt_patch((void *)function, (void *)gt_call_thunk, &site, false, &site.target), 0);
+	gt_session.stack_frames = GT_CALL_FRAMES;
+	for (int i = 0; i < 100; i++)
+		call_it(function);
+	gt_session.stack_frames = 0;
+	for (; take(&record, words); bytes += last, taken++)
+		last = sizeof(struct gt_record) + sizeof(record) + (record.arg_count + record.stack_count) * 8;
+	ck_assert_uint_eq(taken + gt_thread()->ring->lost, 100);
+	ck_assert_uint_gt(bytes + last, RING);
+}
+END_TEST
+
 /* With known values in the registers that functions keep, and 1 and 2 at the end of the stack. */
 long call_marked(long (*function)(long), long argument);
 extern char marked_return[];
@@ -584,6 +606,7 @@ int main(void)
 	tcase_add_test(tcase, recorded_only_when_wanted);
 	tcase_add_test(tcase, what_finds_no_room_is_counted);
 	tcase_add_test(tcase, stack_of_the_caller);
+	tcase_add_test(tcase, a_ring_is_used_to_its_end);
 	tcase_add_test(tcase, registers_and_stack_of_the_caller);
 	tcase_add_test(tcase, copy_ends_where_the_stack_does);
 	tcase_add_test(tcase, stack_of_a_coroutine);

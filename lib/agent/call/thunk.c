@@ -119,9 +119,54 @@ static void copy_args(const struct frame *frame, uint64_t *args)
 		args[i] = frame->stack_args[i - REGISTER_ARGS];
 }
 
-/* The registers behind the arguments, and how many bytes of the stack are to follow. */
-static size_t put_registers(struct gt_thread *thread, const struct frame *frame, const struct kept *kept,
-			    struct record *record)
+/* All but the stack; returns the record's bytes. */
+static size_t put_call(struct gt_thread *thread, const struct frame *frame, uint64_t leave, uint64_t result,
+		       struct record *record)
+{
+	const struct gt_call_site *site = frame->site;
+
+	record->call = (struct gt_rec_call){
+		.enter = frame->enter,
+		.leave = leave,
+		.result = result,
+		.range = gt_thread_range(),
+		.external = gt_thread_external(),
+		.function = site->function,
+		.tid = thread->tid,
+		.arg_count = (uint16_t)site->arg_count,
+	};
+	copy_args(frame, record->words);
+	return sizeof(record->call) + site->arg_count * sizeof(record->words[0]);
+}
+
+/* With the return addresses, if they are wanted. */
+static size_t put_frames(struct gt_thread *thread, const struct frame *frame, uint64_t leave, uint64_t result,
+			 struct record *record)
+{
+	size_t size = put_call(thread, frame, leave, result, record);
+	unsigned count = gt_call_stack(thread, frame->return_address, frame->caller_rbp,
+				       record->words + frame->site->arg_count, gt_session.stack_frames);
+
+	record->call.stack_count = (uint16_t)count;
+	return size + count * sizeof(record->words[0]);
+}
+
+static void write_frames(struct gt_thread *thread, const struct frame *frame, uint64_t leave, uint64_t result)
+{
+	size_t max = sizeof(struct gt_rec_call) +
+		     (frame->site->arg_count + gt_session.stack_frames) * sizeof(uint64_t);
+	struct record *in_place = gt_thread_open(thread, max), copied;
+
+	if (in_place) {
+		gt_thread_close(thread, GT_REC_CALL, put_frames(thread, frame, leave, result, in_place));
+		return;
+	}
+	gt_thread_emit(thread, GT_REC_CALL, &copied, put_frames(thread, frame, leave, result, &copied), NULL, 0);
+}
+
+/* With the registers behind the arguments, and then as much of the stack as is wanted. */
+static void write_stack(struct gt_thread *thread, const struct frame *frame, uint64_t leave, uint64_t result,
+			const struct kept *kept)
 {
 	const struct gt_stack_registers registers = {
 		.pc = frame->return_address,
@@ -134,41 +179,24 @@ static size_t put_registers(struct gt_thread *thread, const struct frame *frame,
 		.r15 = kept->r15,
 	};
 	size_t bytes = gt_call_stack_bytes(thread, registers.sp, gt_session.stack_bytes);
+	struct record record;
+	size_t size = put_call(thread, frame, leave, result, &record);
 
-	memcpy(record->words + record->call.arg_count, &registers, sizeof(registers));
-	record->call.stack_bytes = (uint32_t)(sizeof(registers) + bytes);
-	return bytes;
+	memcpy(record.words + frame->site->arg_count, &registers, sizeof(registers));
+	record.call.stack_bytes = (uint32_t)(sizeof(registers) + bytes);
+	gt_thread_emit(thread, GT_REC_CALL, &record, size + sizeof(registers), frame->stack_args, bytes);
 }
 
 static void write_record(const struct frame *frame, const struct kept *kept, uint64_t leave, uint64_t result)
 {
-	const struct gt_call_site *site = frame->site;
 	struct gt_thread *thread = gt_thread();
-	struct record record;
-	size_t size, copied = 0;
 
 	if (!thread)
 		return;
-	record.call = (struct gt_rec_call){
-		.enter = frame->enter,
-		.leave = leave,
-		.result = result,
-		.range = gt_thread_range(),
-		.external = gt_thread_external(),
-		.function = site->function,
-		.tid = thread->tid,
-		.arg_count = (uint16_t)site->arg_count,
-	};
-	copy_args(frame, record.words);
-	size = sizeof(record.call) + site->arg_count * sizeof(record.words[0]);
 	if (gt_session.stack_bytes)
-		copied = put_registers(thread, frame, kept, &record);
-	else if (gt_session.stack_frames)
-		record.call.stack_count = (uint16_t)gt_call_stack(thread, frame->return_address, frame->caller_rbp,
-								  record.words + site->arg_count,
-								  gt_session.stack_frames);
-	size += record.call.stack_count * sizeof(record.words[0]) + record.call.stack_bytes - copied;
-	gt_thread_emit(thread, GT_REC_CALL, &record, size, frame->stack_args, copied);
+		write_stack(thread, frame, leave, result, kept);
+	else
+		write_frames(thread, frame, leave, result);
 }
 
 /* Only here is the session's memory touched, which may be gone or another since the call began. */
