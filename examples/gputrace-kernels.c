@@ -39,10 +39,13 @@ static const char *route_name(const struct gputrace_kernel *kernel)
 static void print_kernel(const struct gputrace_kernel *kernel)
 {
 	const char *reason = gputrace_kernel_get_reason(kernel);
-	uint32_t arch = gputrace_kernel_get_arch(kernel);
+	uint32_t arch = gputrace_kernel_get_arch(kernel), module = gputrace_kernel_get_module(kernel);
 
-	printf("%5" PRIu32 " %7d %6" PRIu32, gputrace_kernel_get_id(kernel), gputrace_kernel_get_pid(kernel),
-	       gputrace_kernel_get_module(kernel));
+	printf("%5" PRIu32 " %7d", gputrace_kernel_get_id(kernel), gputrace_kernel_get_pid(kernel));
+	if (module)
+		printf(" %6" PRIu32, module);
+	else
+		printf(" %6s", "-");
 	if (arch)
 		printf("   sm_%-3" PRIu32, arch);
 	else

@@ -443,6 +443,7 @@ START_TEST(images_left_as_they_are)
 		ck_assert_int_eq(gputrace_kernel_get_route(kernel), GPUTRACE_ROUTE_NONE);
 		ck_assert_str_eq(gputrace_kernel_get_reason(kernel), why);
 		ck_assert_uint_eq(gputrace_kernel_get_launches(kernel), 20);
+		ck_assert_uint_eq(gputrace_kernel_get_module(kernel), 1);
 	}
 	ck_assert_uint_eq(kernels, 1);
 }

@@ -122,19 +122,12 @@ START_TEST(resolved)
 }
 END_TEST
 
-/* One name, two kernels of two modules, each with its own threads and launches, however often they come. */
-START_TEST(twins)
+static void check_twins(unsigned times)
 {
-	const unsigned times = real_device ? 500 : 10000;	/* a GPU's driver takes its time to compile */
 	const struct gputrace_kernel *kernel = NULL;
 	uint32_t modules[2] = { 0 };
-	char number[8], expected[32];
 	unsigned count = 0;
 
-	snprintf(number, sizeof(number), "%u", times);
-	snprintf(expected, sizeof(expected), "sum %u flat\n", times * (1 + 2 * 1000));
-	run_both("examples/bpf/threads.bpf.o", "twins", number);
-	ck_assert_str_eq(run.output, expected);
 	while ((kernel = gputrace_target_next_kernel(run.target, kernel))) {
 		if (strcmp(gputrace_kernel_get_name(kernel), "twin"))
 			continue;
@@ -143,11 +136,37 @@ START_TEST(twins)
 		modules[count++] = gputrace_kernel_get_module(kernel);
 	}
 	ck_assert_uint_eq(count, 2);
+	ck_assert_uint_ne(modules[0], 0);
+	ck_assert_uint_ne(modules[1], 0);
 	ck_assert_uint_ne(modules[0], modules[1]);
+}
+
+/* One name, two kernels of two modules, each with its own threads and launches, however often they come. */
+START_TEST(twins)
+{
+	const unsigned times = real_device ? 500 : 10000;	/* a GPU's driver takes its time to compile */
+	char number[8], expected[32];
+
+	snprintf(number, sizeof(number), "%u", times);
+	snprintf(expected, sizeof(expected), "sum %u flat\n", times * (1 + 2 * 1000));
+	run_both("examples/bpf/threads.bpf.o", "twins", number);
+	ck_assert_str_eq(run.output, expected);
+	check_twins(times);
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 2 * times);
 	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 3 * times);
 	for (unsigned i = 0; i < 2 * times && i < RUN_KEPT; i++)
 		ck_assert_uint_eq(run.kernels[i].block[0], 1 + i % 2);
+}
+END_TEST
+
+/* The same where their images, which have no machine code, are left as they are. */
+START_TEST(twins_left_as_they_are)
+{
+	setenv("GPUTRACE_ROUTE", "graft", 1);
+	run_both("examples/bpf/threads.bpf.o", "twins", "5");
+	unsetenv("GPUTRACE_ROUTE");
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 0);
+	check_twins(5);
 }
 END_TEST
 
@@ -190,6 +209,7 @@ int main(void)
 	tcase_add_test(tcase, changed_in_place);
 	tcase_add_test(tcase, resolved);
 	tcase_add_test(tcase, twins);
+	tcase_add_test(tcase, twins_left_as_they_are);
 	tcase_add_test(tcase, old_targets);
 	tcase_add_test(tcase, ways);
 	return run_case("launches", tcase);

@@ -77,7 +77,7 @@ for form in ./ python; do
 	fi
 	tool_name="${run}gputrace-kernels"
 	follow ${run}gputrace-kernels
-	has 'none +bump'
+	has '^ *[0-9]+ +[0-9]+ +- +sm_[0-9]+ .* none +bump'
 	has 'loaded before attach'
 	tool_name="${run}gputrace-record"
 	follow ${run}gputrace-record --no-api -o "$dir/trace.json"

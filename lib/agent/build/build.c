@@ -50,7 +50,7 @@ void gt_report_kernel(struct gt_kernel *kernel, const struct gt_report *report)
 {
 	kernel->told = (struct gt_rec_function){
 		.kernel = kernel->id,
-		.module = kernel->module ? kernel->module->id : 0,
+		.module = kernel->module ? kernel->module->id : report->module,
 		.route = kernel->probed ? report->route : GT_ROUTE_NONE,
 		.reason = report->reason,
 		.arch = report->arch,

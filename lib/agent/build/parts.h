@@ -28,6 +28,7 @@ struct gt_report {
 	uint32_t links;
 	const struct gt_cubin_kernel *code;	/* what its machine code says; NULL: unknown */
 	unsigned arch;
+	uint32_t module;	/* where gt_kernel.module does not tell: its number; 0: not known */
 };
 
 void gt_report_kernel(struct gt_kernel *kernel, const struct gt_report *report);

@@ -79,13 +79,16 @@ void gt_functions_forget_unseen(void)
 	gt_unseen_forget();
 }
 
-static const char *unlisted_in(const struct gt_module *module)
+/* It, or a part of it, that does not list its kernels; NULL: all are listed. */
+static const struct gt_module *unlisted_in(const struct gt_module *module)
 {
-	const char *why = module->unlisted;
-
-	for (unsigned i = 0; i < module->part_count && !why; i++)
-		why = module->parts[i]->unlisted;
-	return why;
+	if (module->unlisted)
+		return module;
+	for (unsigned i = 0; i < module->part_count; i++) {
+		if (module->parts[i]->unlisted)
+			return module->parts[i];
+	}
+	return NULL;
 }
 
 /* A kernel is made of it when it is launched. */
@@ -176,6 +179,7 @@ void *gt_function_original(const void *copy)
 
 struct gt_kernel *gt_function_discover(void *function, const char *why)
 {
+	const struct gt_module *module;
 	struct gt_loaded *loaded;
 	struct gt_kernel *kernel;
 
@@ -183,9 +187,8 @@ struct gt_kernel *gt_function_discover(void *function, const char *why)
 	kernel = gt_table_get(&kernel_by_function, function);
 	if (!kernel) {
 		loaded = gt_functions_loaded(function);
-		if (loaded && unlisted_in(loaded->module))
-			why = unlisted_in(loaded->module);
-		kernel = gt_unseen_kernel(function, why);
+		module = loaded ? unlisted_in(loaded->module) : NULL;
+		kernel = gt_unseen_kernel(function, module ? module->id : 0, module ? module->unlisted : why);
 		if (kernel)
 			gt_functions_add(function, loaded ? loaded : &unseen, kernel);
 	}

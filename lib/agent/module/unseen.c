@@ -11,6 +11,7 @@
 static struct unseen {
 	struct unseen *next;
 	struct gt_kernel kernel;
+	uint32_t module;	/* its number; 0: not known */
 	bool known;		/* handles lead to it */
 	bool told;		/* to this session's controller */
 } *all;
@@ -23,7 +24,7 @@ static unsigned attribute(void *function, CUfunction_attribute which)
 	return gt_ask_attribute(function, which, &value) && value > 0 ? (unsigned)value : 0;
 }
 
-static void report(struct gt_kernel *kernel, void *function, const char *why)
+static void report(struct unseen *unseen, void *function, const char *why)
 {
 	struct gt_cubin_kernel code = {
 		.registers = attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS),
@@ -34,13 +35,14 @@ static void report(struct gt_kernel *kernel, void *function, const char *why)
 		.reason = GT_REASON_BEFORE,
 		.text = why,
 		.code = &code,
+		.module = unseen->module,
 		.arch = attribute(function, CU_FUNC_ATTRIBUTE_BINARY_VERSION),
 	};
 
-	gt_report_kernel(kernel, &report);
+	gt_report_kernel(&unseen->kernel, &report);
 }
 
-static struct unseen *add(const char *name)
+static struct unseen *add(const char *name, uint32_t module)
 {
 	struct unseen *unseen = calloc(1, sizeof(*unseen));
 
@@ -52,27 +54,36 @@ static struct unseen *add(const char *name)
 		return NULL;
 	}
 	unseen->kernel.id = gt_take_kernel_id();
+	unseen->module = module;
 	unseen->next = all;
 	all = unseen;
 	return unseen;
 }
 
-struct gt_kernel *gt_unseen_kernel(void *function, const char *why)
+static struct unseen *find(const char *name, uint32_t module)
+{
+	struct unseen *unseen = all;
+
+	while (unseen && (unseen->module != module || strcmp(unseen->kernel.name, name)))
+		unseen = unseen->next;
+	return unseen;
+}
+
+struct gt_kernel *gt_unseen_kernel(void *function, uint32_t module, const char *why)
 {
 	const char *name = gt_ask_name(function);
 	struct unseen *unseen;
 
 	if (!name)
 		name = "(a kernel whose name this driver does not tell)";
-	for (unseen = all; unseen && strcmp(unseen->kernel.name, name); unseen = unseen->next)
-		;
+	unseen = find(name, module);
 	if (!unseen)
-		unseen = add(name);
+		unseen = add(name, module);
 	if (!unseen)
 		return NULL;
 	/* Another session may have found another reason. */
 	if (!unseen->told || !unseen->kernel.why || strcmp(unseen->kernel.why, why))
-		report(&unseen->kernel, function, why);
+		report(unseen, function, why);
 	unseen->known = unseen->told = true;
 	return &unseen->kernel;
 }
