@@ -152,7 +152,8 @@ int gt_config_make(const struct gputrace_target *target)
 		.version = GT_WIRE_VERSION,
 		.timeline = timeline_link(target),
 		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0) | target->route_flags |
-			 (target->copies ? GT_CONFIG_COPIES : 0) | gt_config_recording(target),
+			 (target->copies ? GT_CONFIG_COPIES : 0) |
+			 (target->kind == GT_TARGET_SPAWNED ? 0 : GT_CONFIG_LIVE) | gt_config_recording(target),
 		.shared_count = target->shared_count,
 	};
 	struct text ptx, strings;

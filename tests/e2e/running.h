@@ -49,4 +49,7 @@ void detach(struct seen *seen);
 /* Of that name, with a route or without. */
 const struct gputrace_kernel *find_kernel(const char *name, int probed);
 
+/* Of a kernel that no copy was asked for of. */
+#define LOADED_BEFORE "loaded before attach; a copy may carry programs in its place (--copies, GPUTRACE_LIVE_COPIES)"
+
 #endif

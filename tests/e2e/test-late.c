@@ -93,8 +93,8 @@ START_TEST(not_without_being_asked)
 	say("run 2\n");
 	expect("sum 14016 calls 71");
 	wait_for(&seen, 14, 0);
-	ck_assert_str_eq(reason_of("plain", 2), "loaded before attach");
-	ck_assert_str_eq(reason_of("loose", 2), "loaded before attach");
+	ck_assert_str_eq(reason_of("plain", 2), LOADED_BEFORE);
+	ck_assert_str_eq(reason_of("loose", 2), LOADED_BEFORE);
 	detach(&seen);
 	ck_assert_uint_eq(seen.kernels, 0);
 	finish();

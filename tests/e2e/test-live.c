@@ -40,7 +40,7 @@ START_TEST(a_running_program_is_seen)
 	if (_i) {
 		kernel = find_kernel("bump", 0);
 		ck_assert_ptr_nonnull(kernel);
-		ck_assert_str_eq(gputrace_kernel_get_reason(kernel), "loaded before attach");
+		ck_assert_str_eq(gputrace_kernel_get_reason(kernel), LOADED_BEFORE);
 		ck_assert_uint_ge(gputrace_kernel_get_launches(kernel), 100);
 		/* Launched by the handle of a library's kernel, which cuFuncGetAttribute() does not take. */
 		kernel = find_kernel("spin", 0);

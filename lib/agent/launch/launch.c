@@ -36,6 +36,13 @@ size_t gt_launch_room(const struct gt_kernel *kernel)
 	return (list > buffer ? list : buffer) + 16;
 }
 
+/* Why it has no programs, and what may help, if that has not been asked for. */
+static const char *loaded_before(void)
+{
+	return gt_session.probe_count && (gt_session.flags & (GT_CONFIG_LIVE | GT_CONFIG_COPIES)) == GT_CONFIG_LIVE ?
+	       GT_LOADED_BEFORE "; a copy may carry programs in its place (--copies, GPUTRACE_LIVE_COPIES)" : GT_LOADED_BEFORE;
+}
+
 void gt_launch_begin(struct gt_launch *launch, const void *function,
 		     const unsigned int grid[3], const unsigned int block[3],
 		     unsigned int shared_bytes, void **params, void **extra)
@@ -52,7 +59,7 @@ void gt_launch_begin(struct gt_launch *launch, const void *function,
 	if (!active)
 		return;		/* a probed kernel gets zeros: everything off */
 	if (!launch->kernel && function)
-		launch->kernel = gt_function_discover((void *)(uintptr_t)function, GT_LOADED_BEFORE);
+		launch->kernel = gt_function_discover((void *)(uintptr_t)function, loaded_before());
 	launch->context = gt_context_current();
 	launch->record.tid = thread_id();
 	launch->record.range = gt_thread_range();
