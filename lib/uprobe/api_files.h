@@ -9,15 +9,14 @@
 
 struct gt_api_kernel;
 struct gt_api_trace_opts;
-struct gt_library_watch;
+struct gt_library_files;
 
 struct gt_api_files {
 	const struct gt_api_trace_opts *opts;
 	const struct gt_api_kernel *kernel;
 	struct gt_probed_file **list;		/* by the number that is in their cookies */
 	unsigned count;
-	bool too_many;				/* said */
-	struct gt_library_watch *libraries;	/* NULL: files are not looked for */
+	struct gt_library_files *libraries;	/* NULL: files are not looked for */
 };
 
 /* Find the functions of one file.  The errors of gt_probed_file_new() and gt_probed_file_find(). */

@@ -1,32 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/uprobe/api_kernel.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
-#include <stdint.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "lib/uprobe/api_trace_bpf.h"
 #include "lib/uprobe/attach.h"
 #include "lib/uprobe/bpf_log.h"
 #include "lib/uprobe/permission.h"
-#include "lib/uprobe/process_tree.h"
 #include "lib/util/error.h"
-#include "lib/util/notes.h"
-
-#define INITIAL_PID_NAMESPACE 0xeffffffcu	/* the kernel's PROC_PID_INIT_INO */
 
 /* ---- the BPF object ---- */
-
-static uint32_t pid_namespace(void)
-{
-	struct stat st;
-
-	if (stat("/proc/self/ns/pid", &st) || (uint32_t)st.st_ino == INITIAL_PID_NAMESPACE)
-		return 0;
-	return st.st_ino;
-}
 
 static struct gt_api_config *initial_config(struct bpf_object *object)
 {
@@ -61,12 +45,12 @@ static int configure(struct gt_api_kernel *kernel, const struct gt_api_trace_opt
 
 	if (!config)
 		return -EINVAL;
-	config->pid_ns = pid_namespace();
-	config->everybody = kernel->everybody;
 	config->stack_frames = opts->stack_frames;
 	config->stack_bytes = opts->stack_bytes;
-	r = bpf_map__set_max_entries(bpf_object__find_map_by_name(kernel->object, "calls"),
-				     opts->ring_bytes);
+	r = gt_process_filter_configure(&kernel->processes, kernel->object, opts->pid);
+	if (r == 0)
+		r = bpf_map__set_max_entries(bpf_object__find_map_by_name(kernel->object, "calls"),
+					     opts->ring_bytes);
 	if (r == 0)
 		r = bpf_program__set_expected_attach_type(program(kernel, "gt_api_enter"), type);
 	if (r == 0)
@@ -110,70 +94,19 @@ static int load_somehow(struct gt_api_kernel *kernel, const struct gt_api_trace_
 	return load(kernel, opts, false);
 }
 
-/* ---- which processes ---- */
-
-static int processes_fd(const struct gt_api_kernel *kernel)
-{
-	return bpf_object__find_map_fd_by_name(kernel->object, "processes");
-}
-
-static int watch_process(void *data, pid_t pid)
-{
-	const struct gt_api_kernel *kernel = data;
-	uint32_t key = pid, value = 0;
-	int r = bpf_map_update_elem(processes_fd(kernel), &key, &value, BPF_NOEXIST);
-
-	return r == 0 ? 1 : r == -EEXIST ? 0 : r;
-}
-
-/* Who forks after this is followed by the kernel side, so the order matters: first this, then the walk. */
-static void follow_processes(struct gt_api_kernel *kernel, struct gt_notes *notes)
-{
-	kernel->on_fork = bpf_program__attach(program(kernel, "gt_task_fork"));
-	kernel->on_exit = bpf_program__attach(program(kernel, "gt_task_exit"));
-	if (!kernel->on_fork || !kernel->on_exit)
-		gt_notes_add(notes, "the kernel does not let this process watch forks and exits: calls of processes started from now on are not seen, nor calls that never return");
-}
-
-static int watch_processes(struct gt_api_kernel *kernel, const struct gt_api_trace_opts *opts)
-{
-	int r;
-
-	follow_processes(kernel, opts->notes);
-	if (kernel->everybody)
-		return 0;
-	r = gt_process_tree_walk(opts->pid, watch_process, kernel);
-	return r < 0 ? r : 0;
-}
-
-bool gt_api_kernel_watches(const struct gt_api_kernel *kernel, int pid)
-{
-	uint32_t key = (uint32_t)pid, value;
-
-	return kernel->everybody || !bpf_map_lookup_elem(processes_fd(kernel), &key, &value);
-}
-
-bool gt_api_kernel_has_processes(const struct gt_api_kernel *kernel)
-{
-	uint32_t key;
-
-	return kernel->on_exit && !bpf_map_get_next_key(processes_fd(kernel), NULL, &key);
-}
-
 /* ---- beginning and ending ---- */
 
 static int start(struct gt_api_kernel *kernel, const struct gt_api_trace_opts *opts, ring_buffer_sample_fn fn, void *data)
 {
 	int r;
 
-	kernel->everybody = opts->pid == -1;
 	r = load_somehow(kernel, opts);
 	if (r == 0)
 		r = map_counters(kernel);
 	if (r < 0)
 		return r;
 	kernel->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(kernel->object, "calls"), fn, data, NULL);
-	return kernel->ring ? watch_processes(kernel, opts) : -errno;
+	return kernel->ring ? gt_process_filter_start(&kernel->processes, opts->pid, opts->notes) : -errno;
 }
 
 int gt_api_kernel_start(struct gt_api_kernel *kernel, const struct gt_api_trace_opts *opts, ring_buffer_sample_fn fn,
@@ -195,8 +128,7 @@ void gt_api_kernel_stop(struct gt_api_kernel *kernel)
 	struct gt_bpf_log log;
 
 	gt_bpf_log_begin(&log);
-	bpf_link__destroy(kernel->on_fork);
-	bpf_link__destroy(kernel->on_exit);
+	gt_process_filter_stop(&kernel->processes);
 	ring_buffer__free(kernel->ring);
 	if (kernel->counters)
 		munmap(kernel->counters, sizeof(*kernel->counters));

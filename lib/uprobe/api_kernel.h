@@ -9,15 +9,15 @@
 
 #include "lib/uprobe/api_record.h"
 #include "lib/uprobe/api_trace.h"
+#include "lib/uprobe/process_filter.h"
 
 struct gt_api_kernel {
 	struct bpf_object *object;
 	struct ring_buffer *ring;	/* of struct gt_api_record */
-	struct bpf_link *on_fork, *on_exit;
+	struct gt_process_filter processes;
 	struct gt_api_counters *counters;
 	int enter_fd, leave_fd;		/* programs for the functions' entries and returns */
 	bool multi;			/* they are for links to many places */
-	bool everybody;			/* every process is watched */
 };
 
 /*
@@ -27,10 +27,5 @@ struct gt_api_kernel {
 int gt_api_kernel_start(struct gt_api_kernel *kernel, const struct gt_api_trace_opts *opts, ring_buffer_sample_fn fn,
 			void *data);
 void gt_api_kernel_stop(struct gt_api_kernel *kernel);
-
-/* Is the process one of those that are watched? */
-bool gt_api_kernel_watches(const struct gt_api_kernel *kernel, int pid);
-/* Is any of them running?  false also when that is not known. */
-bool gt_api_kernel_has_processes(const struct gt_api_kernel *kernel);
 
 #endif

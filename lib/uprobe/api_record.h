@@ -36,15 +36,12 @@ struct gt_api_record {
 
 /* Constant while the programs run. */
 struct gt_api_config {
-	__u32 pid_ns;		/* inode of the opener's pid namespace, 0: the initial one */
-	__u32 everybody;	/* no filter */
 	__u32 stack_frames;	/* of the caller's stack, at most GT_API_STACK_MAX; 0: none */
 	__u32 stack_bytes;	/* instead: how many of its bytes, at most GT_STACK_COPY_MAX; 0: not so */
 };
 
 struct gt_api_counters {
 	__u64 lost;		/* calls not delivered */
-	__u64 unfollowed;	/* child processes that found no room in the list */
 };
 
 #endif

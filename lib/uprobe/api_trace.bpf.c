@@ -12,6 +12,7 @@
 
 #include "lib/uprobe/api_record.h"
 #include "lib/uprobe/api_flags.h"
+#include "lib/uprobe/process_filter.bpf.h"
 #include "lib/wire/stack.h"
 
 /*
@@ -64,40 +65,6 @@
 #error "no calling convention for this processor"
 #endif
 
-/* The few kernel types that are looked into; libbpf finds the real offsets. */
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct ns_common {
-	unsigned int inum;
-};
-struct pid_namespace {
-	struct ns_common ns;
-};
-struct upid {
-	int nr;
-	struct pid_namespace *ns;
-};
-struct pid {
-	unsigned int level;
-	struct upid numbers[1];
-};
-struct counter {
-	int counter;
-};
-struct signal_struct {
-	struct counter live;
-};
-struct mm_struct {
-	unsigned long start_stack;
-};
-struct task_struct {
-	struct mm_struct *mm;
-	int pid, tgid;
-	struct task_struct *group_leader;
-	struct pid *thread_pid;
-	struct signal_struct *signal;
-};
-#pragma clang attribute pop
-
 struct frame {
 	__u64 caller_sp;
 	struct gt_api_record call;
@@ -128,61 +95,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct thread);
 } threads SEC(".maps");
-
-/* The processes to watch, by their ids in the opener's namespace. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, __u32);
-	__type(value, __u32);
-} processes SEC(".maps");
-
-#define NS_DEPTH_MAX 32		/* the kernel's own limit */
-
-/* 0 for a task that the opener's namespace cannot see. */
-static __u32 id_in_namespace(struct task_struct *task)
-{
-	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	__u32 level = BPF_CORE_READ(pid, level);
-	const char *numbers = (const char *)pid + bpf_core_field_offset(struct pid, numbers);
-
-	for (__u32 i = 0; i < NS_DEPTH_MAX && i <= level; i++) {
-		struct upid *upid = (struct upid *)(numbers + i * bpf_core_type_size(struct upid));
-
-		if (BPF_CORE_READ(upid, ns, ns.inum) == config.pid_ns)
-			return BPF_CORE_READ(upid, nr);
-	}
-	return 0;
-}
-
-static __u32 process_id(struct task_struct *task)
-{
-	if (!config.pid_ns)
-		return BPF_CORE_READ(task, tgid);
-	return id_in_namespace(BPF_CORE_READ(task, group_leader));
-}
-
-static void current_ids(__u32 *pid, __u32 *tid)
-{
-	struct task_struct *task;
-	__u64 ids;
-
-	if (!config.pid_ns) {
-		ids = bpf_get_current_pid_tgid();
-		*pid = ids >> 32;
-		*tid = (__u32)ids;
-		return;
-	}
-	task = (struct task_struct *)bpf_get_current_task();
-	*pid = id_in_namespace(BPF_CORE_READ(task, group_leader));
-	*tid = id_in_namespace(task);
-}
-
-static bool watched(__u32 pid)
-{
-	return config.everybody || bpf_map_lookup_elem(&processes, &pid);
-}
 
 static void count_lost(void)
 {
@@ -451,37 +363,19 @@ int gt_api_leave(REGS *regs)
 	return 0;
 }
 
-/* Arguments: the parent's task, the child's. */
-SEC("raw_tp/sched_process_fork")
-int gt_task_fork(struct bpf_raw_tracepoint_args *ctx)
-{
-	__u32 parent = process_id((struct task_struct *)ctx->args[0]);
-	__u32 child = process_id((struct task_struct *)ctx->args[1]);
-	__u32 value = 0;
-
-	if (!child || child == parent || !bpf_map_lookup_elem(&processes, &parent))
-		return 0;
-	if (bpf_map_update_elem(&processes, &child, &value, BPF_ANY))
-		__sync_fetch_and_add(&counters.unfollowed, 1);
-	return 0;
-}
-
 /* Argument: the task that ends, which is the current one. */
 SEC("raw_tp/sched_process_exit")
 int gt_task_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
-	__u32 key = (__u32)bpf_get_current_pid_tgid(), pid;
+	__u32 key = (__u32)bpf_get_current_pid_tgid();
 	struct thread *thread = bpf_map_lookup_elem(&threads, &key);
 
 	if (thread) {
 		drop_left_calls(thread, ~0ull);
 		bpf_map_delete_elem(&threads, &key);
 	}
-	if (config.everybody || BPF_CORE_READ(task, signal, live.counter))
-		return 0;
-	pid = process_id(task);
-	bpf_map_delete_elem(&processes, &pid);
+	forget_process(task);
 	return 0;
 }
 

@@ -17,7 +17,6 @@ struct gt_api_trace {
 	struct gt_api_trace_opts opts;		/* pattern and soname are malloc'd, library is not kept */
 	struct gt_api_kernel kernel;
 	struct gt_api_files files;
-	bool too_many_processes;		/* said */
 	/* While consuming: */
 	void (*fn)(void *data, const struct gt_api_call *call);
 	void *data;
@@ -44,21 +43,13 @@ static int take_record(void *data, void *bytes, size_t size)
 	return trace->budget > 0 ? 0 : -ECANCELED;
 }
 
-static void say_unfollowed(struct gt_api_trace *trace)
-{
-	if (trace->too_many_processes || !__atomic_load_n(&trace->kernel.counters->unfollowed, __ATOMIC_RELAXED))
-		return;
-	trace->too_many_processes = true;
-	gt_notes_add(trace->opts.notes, "more processes than can be followed: calls of the newest ones are not seen");
-}
-
 int gt_api_trace_consume(struct gt_api_trace *trace,
 			 void (*fn)(void *data, const struct gt_api_call *call), void *data)
 {
 	int r;
 
 	gt_api_files_look(&trace->files);
-	say_unfollowed(trace);
+	gt_process_filter_check(&trace->kernel.processes, trace->opts.notes);
 	trace->fn = fn;
 	trace->data = data;
 	trace->taken = 0;
@@ -173,5 +164,5 @@ unsigned gt_api_trace_watched(const struct gt_api_trace *trace)
 
 bool gt_api_trace_has_processes(const struct gt_api_trace *trace)
 {
-	return gt_api_kernel_has_processes(&trace->kernel);
+	return gt_process_filter_has_any(&trace->kernel.processes);
 }

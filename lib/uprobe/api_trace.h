@@ -38,8 +38,6 @@ struct gt_api_call {
 	uint32_t copy_bytes, stack_frames;
 };
 
-#define GT_API_FILES_MAX 256u	/* of one library, watched at a time */
-
 struct gt_api_trace_opts {
 	const char *library;	/* path of the libcuda that the target will load, or of what has the pattern's functions; or NULL */
 	const char *soname;	/* watch every file of that library which the processes have loaded or load later; NULL: only `library` */
