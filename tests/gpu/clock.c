@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-#define PINGS 16
+#define PINGS 64
 #define LAUNCHES 1000
 #define COPY_BYTES (32u << 20)
 #define PHASES 4
@@ -340,7 +340,7 @@ static void ping_some(struct point *ret_points)
 
 /*
  * What PINGS round trips together say about the first one's time.  They take
- * 50 us, or much longer when this thread has to wait for a processor, so a drift
+ * 100 us, or much longer when this thread has to wait for a processor, so a drift
  * of up to 20 ppm is allowed for.
  */
 static struct point meet(const struct point *some, uint64_t tick)

@@ -55,7 +55,7 @@ def step():
 
 def plain(name):
     """A kernel's name without what one demangler writes and another does not: spaces, the type a function returns."""
-    return name.replace("> >", ">>").replace("void ", "")
+    return name.replace("void ", "").replace(" ", "")
 
 
 def by_gputrace():
