@@ -48,6 +48,8 @@ struct gt_session {
 	unsigned probe_count;
 	struct gt_config_shared shared[GT_SHARED_MAX];
 	unsigned shared_count;
+	const struct gt_config_spread *spread;	/* in config, checked */
+	unsigned spread_count;
 	int shared_refused;		/* errno when their pages cannot be mapped: nothing is probed */
 	uint32_t flags;			/* GT_CONFIG_* */
 	uint32_t stack_frames;		/* most return addresses to record with a call */

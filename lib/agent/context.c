@@ -314,6 +314,33 @@ struct gt_context *gt_context_with_arena(CUdeviceptr dev)
 	return NULL;
 }
 
+static uint64_t add_copies(const struct gt_config_spread *map, const uint8_t *word)
+{
+	uint64_t sum = 0, value = 0;
+
+	for (uint32_t i = 0; i < map->count; i++, word += map->copy_bytes) {
+		memcpy(&value, word, map->word);
+		sum += value;
+	}
+	return sum;
+}
+
+/* Each sum is one store, so that whoever looks meanwhile sees the old or the new one. */
+static void add_up(const struct gt_config_spread *map, struct gt_host_arena *area)
+{
+	const uint8_t *from = (uint8_t *)area + gt_session.snapshot + map->copies;
+	uint8_t *to = (uint8_t *)area + map->sum;
+
+	for (uint64_t at = 0; at < map->bytes; at += map->word) {
+		uint64_t sum = add_copies(map, from + at);
+
+		if (map->word == 8)
+			__atomic_store_n((uint64_t *)(void *)(to + at), sum, __ATOMIC_RELAXED);
+		else
+			__atomic_store_n((uint32_t *)(void *)(to + at), (uint32_t)sum, __ATOMIC_RELAXED);
+	}
+}
+
 /* Under the lock, with the context current. */
 static void copy_out(struct gt_context *context)
 {
@@ -327,6 +354,8 @@ static void copy_out(struct gt_context *context)
 	if (!result)
 		result = gt_cu.cuStreamSynchronize(context->stream);
 	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
+	for (unsigned i = 0; !result && i < gt_session.spread_count; i++)
+		add_up(&gt_session.spread[i], area);
 	/* Pairs with the controller's acquire after it was told. */
 	if (!result)
 		__atomic_fetch_add(&area->snapshot, 1, __ATOMIC_RELEASE);

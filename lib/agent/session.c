@@ -264,6 +264,21 @@ static bool read_shared(struct gt_session *s, const struct gt_config_shared *rec
 	return true;
 }
 
+/* Are all words of the maps' copies in the snapshot, and all sums in the host arena? */
+static bool check_spread(const struct gt_session *s)
+{
+	for (unsigned i = 0; i < s->spread_count; i++) {
+		const struct gt_config_spread *map = &s->spread[i];
+
+		if ((map->word != 4 && map->word != 8) || (map->copies | map->sum | map->copy_bytes | map->bytes) & 7 ||
+		    !map->count || map->bytes > map->copy_bytes || map->copy_bytes > s->dev_size / map->count ||
+		    !fits(map->copies, map->copy_bytes * map->count, s->dev_size) ||
+		    map->sum < sizeof(struct gt_host_arena) || !fits(map->sum, map->bytes, s->host_size))
+			return false;
+	}
+	return true;
+}
+
 /* The mapping stays as long as the session: probes and text point into it. */
 static bool read_config(struct gt_session *s, int fd)
 {
@@ -286,12 +301,15 @@ static bool read_config(struct gt_session *s, int fd)
 	    config->probe_count > GT_PROBES_MAX || config->shared_count > GT_SHARED_MAX || config->text_size > 1u << 30)
 		return false;
 	need = sizeof(*config) + config->probe_count * sizeof(*records) +
-	       config->shared_count * sizeof(*shared) + config->text_size + config->string_size;
+	       config->shared_count * sizeof(*shared) + config->spread_count * sizeof(*s->spread) +
+	       config->text_size + config->string_size;
 	if (need != (uint64_t)stat.st_size || !config->text_size || !config->string_size)
 		return false;
 	records = (const void *)(config + 1);
 	shared = (const void *)(records + config->probe_count);
-	s->text = (const char *)(shared + config->shared_count);
+	s->spread = (const void *)(shared + config->shared_count);
+	s->spread_count = config->spread_count;
+	s->text = (const char *)(s->spread + config->spread_count);
 	strings = s->text + config->text_size;
 	if (s->text[config->text_size - 1] || strings[config->string_size - 1])
 		return false;
@@ -302,7 +320,7 @@ static bool read_config(struct gt_session *s, int fd)
 	s->timeline = config->timeline < GT_LINKS_MAX ? 1ull << config->timeline : 0;
 	s->probe_count = config->probe_count;
 	s->shared_count = config->shared_count;
-	if (!read_shared(s, shared))
+	if (!read_shared(s, shared) || !check_spread(s))
 		return false;
 	for (unsigned i = 0; i < s->probe_count; i++) {
 		if (!read_probe(&s->probes[i], &records[i], strings, config->string_size))

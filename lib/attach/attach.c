@@ -7,6 +7,7 @@
 
 #include "lib/attach/link.h"
 #include "lib/attach/shared.h"
+#include "lib/attach/spread.h"
 #include "lib/compile/compile.h"
 #include "lib/ctx.h"
 #include "lib/object/object.h"
@@ -41,6 +42,12 @@ static int place_ring(struct gt_layout *layout, struct gputrace_map *map)
 	return 0;
 }
 
+static void place_copies(struct gt_layout *layout, const struct gputrace_map *map, struct gt_map_place *place)
+{
+	place->offset = gt_layout_take_dev(layout, map->spread * gt_map_copy_bytes(map));
+	place->sum = gt_layout_take_host(layout, gt_map_bytes(map));
+}
+
 static int place_map(struct gt_layout *layout, struct gputrace_map *map)
 {
 	struct gt_map_place place = { 0 };
@@ -58,6 +65,8 @@ static int place_map(struct gt_layout *layout, struct gputrace_map *map)
 	} else {
 		if (map->shared)
 			place.offset = gt_layout_take_pages(layout, gt_map_bytes(map));
+		else if (map->spread)
+			place_copies(layout, map, &place);
 		else if (gt_map_arena(map) == GT_ARENA_DEV)
 			place.offset = gt_layout_take_dev(layout, gt_map_bytes(map));
 		else
@@ -70,6 +79,10 @@ static int place_map(struct gt_layout *layout, struct gputrace_map *map)
 /* Every map of the object that GPU code can have; the others are the kernel's. */
 static int place_maps(struct gputrace_target *target, struct gputrace_object *object)
 {
+	int spread = gt_spread_maps(object);
+
+	if (spread)
+		return spread;
 	for (unsigned i = 0; i < object->map_count; i++) {
 		int r;
 

@@ -75,6 +75,7 @@ static void add_map(struct gt_sha256 *sha, const struct gputrace_map *map, bool 
 	add_number(sha, map->desc.flags);
 	add_number(sha, (uint64_t)map->desc.read_only << 1 | (uint64_t)map->desc.host_memory);
 	add_number(sha, map->layout.slots);
+	add_number(sha, map->spread);
 	if (with_contents && map->desc.contents)
 		gt_sha256_add(sha, map->desc.contents, map->desc.value_size);
 }

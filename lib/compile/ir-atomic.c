@@ -108,7 +108,8 @@ static LLVMValueRef is_constant(struct gt_ir *ir, LLVMValueRef value)
 
 /*
  * Do all threads add the same to the same place?  Then the driver's compiler sees it
- * too, and lets one add for all better than we can.
+ * too, and lets one add for all better than we can; but not in a spread map, since it
+ * does not know that the threads of a warp are on one multiprocessor.
  */
 static LLVMValueRef is_uniform(struct gt_ir *ir, const struct atomic *a, LLVMValueRef address,
 			       LLVMValueRef constant)
@@ -136,16 +137,26 @@ static LLVMValueRef add_together(struct gt_ir *ir, struct atomic *a)
 		LLVMConstInt(ir->i1, a->access.map >= 0, 0),
 		is_constant(ir, a->operand),
 	};
-	LLVMValueRef count;
+	bool spread = a->access.map >= 0 && ir->object->maps[a->access.map]->spread;
+	LLVMValueRef count, counts[2];
 
 	LLVMBuildCondBr(b, is_uniform(ir, a, args[0], args[3]), alike, compare);
 	LLVMPositionBuilderAtEnd(b, alike);
-	on_gpu(ir, a);
-	LLVMBuildBr(b, after);
+	if (spread) {
+		counts[0] = gt_ir_runtime(ir, "gt_rt_all_add", NULL, 0);
+		LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, counts[0], gt_ir_i32(ir, 0), ""), adds, after);
+	} else {
+		on_gpu(ir, a);
+		LLVMBuildBr(b, after);
+	}
 	LLVMPositionBuilderAtEnd(b, compare);
-	count = gt_ir_runtime(ir, "gt_rt_adders", args, 4);
-	LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, count, gt_ir_i32(ir, 0), ""), adds, after);
+	counts[1] = gt_ir_runtime(ir, "gt_rt_adders", args, 4);
+	LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, counts[1], gt_ir_i32(ir, 0), ""), adds, after);
 	LLVMPositionBuilderAtEnd(b, adds);
+	count = LLVMBuildPhi(b, ir->i32, "");
+	if (spread)
+		LLVMAddIncoming(count, &counts[0], &alike, 1);
+	LLVMAddIncoming(count, &counts[1], &compare, 1);
 	a->operand = LLVMBuildMul(b, a->operand, LLVMBuildZExtOrBitCast(b, count, a->type, ""), "");
 	on_gpu(ir, a);
 	LLVMBuildBr(b, after);

@@ -210,13 +210,32 @@ static LLVMValueRef opaque(struct gt_ir *ir, LLVMValueRef number)
 	return call;
 }
 
-LLVMValueRef gt_ir_map_memory(struct gt_ir *ir, int map)
+/* From a spread map's first copy to that of the multiprocessor that this thread is on. */
+static LLVMValueRef copy_offset(struct gt_ir *ir, const struct gputrace_map *map)
 {
-	bool host = gt_map_arena(ir->object->maps[map]) == GT_ARENA_HOST;
-	LLVMValueRef offset = gt_ir_symbol(ir, map, GT_SYMBOL_OFFSET), address;
+	LLVMBuilderRef b = ir->builder;
+	LLVMTypeRef type = LLVMFunctionType(ir->i32, NULL, 0, 0);
+	LLVMValueRef code = LLVMGetInlineAsm(type, "mov.u32 $0, %smid;", 18, "=r", 2, 0, 0, LLVMInlineAsmDialectATT, 0);
+	LLVMValueRef sm = LLVMBuildCall2(b, type, code, NULL, 0, "");
+
+	/* The same for the whole program, like the addresses that it goes into. */
+	add_attribute(ir, sm, "nounwind", true);
+	add_attribute(ir, sm, "memory", true);
+	sm = LLVMBuildZExt(b, LLVMBuildAnd(b, sm, gt_ir_i32(ir, map->spread - 1), ""), ir->i64, "");
+	return LLVMBuildMul(b, sm, gt_ir_i64(ir, (int64_t)gt_map_copy_bytes(map)), "");
+}
+
+LLVMValueRef gt_ir_map_memory(struct gt_ir *ir, int index)
+{
+	const struct gputrace_map *map = ir->object->maps[index];
+	bool host = gt_map_arena(map) == GT_ARENA_HOST;
+	LLVMValueRef offset = gt_ir_symbol(ir, index, GT_SYMBOL_OFFSET), address;
 
 	address = LLVMBuildAdd(ir->builder, ir->env[host ? GT_ENV_HOST : GT_ENV_DEV], offset, "");
-	return ir->gpu ? opaque(ir, address) : address;
+	if (!ir->gpu)
+		return address;
+	address = opaque(ir, address);
+	return map->spread ? LLVMBuildAdd(ir->builder, address, copy_offset(ir, map), "") : address;
 }
 
 LLVMValueRef gt_ir_pointer(struct gt_ir *ir, unsigned reg)

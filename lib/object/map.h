@@ -25,6 +25,7 @@ enum gt_arena { GT_ARENA_DEV, GT_ARENA_HOST };
 /* Where a session has put a map.  Offsets are from the start of the arena. */
 struct gt_map_place {
 	uint64_t offset;	/* of the map's memory; rings: of its data, in the host arena */
+	uint64_t sum;		/* spread maps: where the sum of the copies is, in the host arena */
 	/* Rings only */
 	uint64_t ctl;		/* of struct gt_ring_ctl, in the device arena */
 	uint64_t tail;		/* of the tail, in the host arena */
@@ -61,6 +62,14 @@ struct gputrace_map {
 	unsigned char *initial;		/* layout.bytes, NULL: all zeros */
 	struct gt_map_place place;
 	bool placed;
+	/*
+	 * Copies on the GPU, one for the multiprocessors with the same number modulo this
+	 * power of two; 0: the map is not spread.  Programs only add to its values, and the
+	 * memory takes one addition to an address after another, so that warps everywhere
+	 * would wait for each other.  `memory` of an instance is the sum.
+	 */
+	uint32_t spread;
+	uint32_t spread_word;		/* bytes of each number that is added to: 4 or 8 */
 	bool in_kernel;			/* programs of the operating system's kernel use it */
 	bool shared;			/* so do programs on the GPU: both have the same memory */
 	bool live;			/* its one instance, live_instance, is the kernel's array */
@@ -78,6 +87,9 @@ bool gt_map_is_ring(const struct gputrace_map *map);
 /* Bytes to set aside in the arena (a multiple of GT_MAP_ALIGN) and which arena: rings' data are in the host arena. */
 uint64_t gt_map_bytes(const struct gputrace_map *map);
 enum gt_arena gt_map_arena(const struct gputrace_map *map);
+
+/* Spread maps: bytes from one copy to the next. */
+uint64_t gt_map_copy_bytes(const struct gputrace_map *map);
 
 /* Write what every instance begins with: gt_map_bytes() bytes.  Rings: nothing. */
 void gt_map_write_initial(const struct gputrace_map *map, void *memory);

@@ -17,12 +17,16 @@ static int refresh(void *target, int timeout_ms)
 	return gt_target_flush(target, timeout_ms);
 }
 
-/* Where the controller sees a map of a context: its memory itself, or the snapshot of it. */
+uint64_t gt_map_seen_at(const struct gputrace_map *map, const struct gt_shm *shm)
+{
+	if (map->spread)
+		return map->place.sum;
+	return map->place.offset + (gt_map_arena(map) == GT_ARENA_DEV ? shm->snapshot : 0);
+}
+
 static uint8_t *map_memory(const struct gt_process *process, unsigned index, const struct gputrace_map *map)
 {
-	uint8_t *memory = (uint8_t *)gt_process_area(process, index) + map->place.offset;
-
-	return gt_map_arena(map) == GT_ARENA_DEV ? memory + process->target->layout.shm.snapshot : memory;
+	return (uint8_t *)gt_process_area(process, index) + gt_map_seen_at(map, &process->target->layout.shm);
 }
 
 static int add_instances(struct gt_process *process, unsigned index)

@@ -3,9 +3,16 @@
 #ifndef GT_TARGET_AREA_H
 #define GT_TARGET_AREA_H
 
+#include <stdint.h>
+
+struct gputrace_map;
 struct gputrace_target;
 struct gt_process;
+struct gt_shm;
 struct gt_target_context;
+
+/* Offset in an area at which the controller sees a map: of its memory itself, of the snapshot of it, of its sum. */
+uint64_t gt_map_seen_at(const struct gputrace_map *map, const struct gt_shm *shm);
 
 /*
  * A context has begun to use an area: every map gets an instance there.  -ERANGE: no

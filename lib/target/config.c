@@ -11,6 +11,7 @@
 
 #include "lib/attach/link.h"
 #include "lib/object/map.h"
+#include "lib/target/area.h"
 #include "lib/target/target.h"
 #include "lib/util/error.h"
 
@@ -97,6 +98,30 @@ static void list_shared(const struct gputrace_target *target, struct gt_config_s
 	}
 }
 
+/* malloc'd; NULL: out of memory. */
+static struct gt_config_spread *list_spread(const struct gputrace_target *target, uint32_t *ret_count)
+{
+	const struct gt_layout *layout = &target->layout;
+	struct gt_config_spread *list = calloc(layout->map_count + 1, sizeof(*list));
+
+	*ret_count = 0;
+	for (unsigned i = 0; list && i < layout->map_count; i++) {
+		const struct gputrace_map *map = layout->maps[i];
+
+		if (!map->spread)
+			continue;
+		list[(*ret_count)++] = (struct gt_config_spread){
+			.copies = map->place.offset,
+			.sum = map->place.sum,
+			.copy_bytes = gt_map_copy_bytes(map),
+			.count = map->spread,
+			.word = map->spread_word,
+			.bytes = map->layout.stride * map->layout.max_entries,
+		};
+	}
+	return list;
+}
+
 static uint32_t timeline_link(const struct gputrace_target *target)
 {
 	for (const struct gputrace_link *link = target->links; link; link = link->next) {
@@ -147,6 +172,7 @@ int gt_config_make(const struct gputrace_target *target)
 {
 	struct gt_config_probe records[GT_PROBES_MAX];
 	struct gt_config_shared shared[GT_SHARED_MAX];
+	struct gt_config_spread *spread;
 	struct gt_config config = {
 		.magic = GT_WIRE_MAGIC,
 		.version = GT_WIRE_VERSION,
@@ -168,8 +194,9 @@ int gt_config_make(const struct gputrace_target *target)
 	}
 	collect(target, &ptx, &strings, records, &config.probe_count);
 	list_shared(target, shared);
+	spread = list_spread(target, &config.spread_count);
 	fill_stacks(target, &config);
-	r = text_close(&ptx) | text_close(&strings);
+	r = text_close(&ptx) | text_close(&strings) | (spread ? 0 : -ENOMEM);
 	config.text_size = ptx.size;
 	config.string_size = (uint32_t)strings.size;
 	fd = r ? -1 : memfd_create("gputrace-config", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -179,6 +206,8 @@ int gt_config_make(const struct gputrace_target *target)
 			r = write_all(fd, records, config.probe_count * sizeof(records[0]));
 		if (!r)
 			r = write_all(fd, shared, config.shared_count * sizeof(shared[0]));
+		if (!r)
+			r = write_all(fd, spread, config.spread_count * sizeof(spread[0]));
 		if (!r)
 			r = write_all(fd, ptx.bytes, ptx.size);
 		if (!r)
@@ -194,6 +223,7 @@ int gt_config_make(const struct gputrace_target *target)
 	}
 	free(ptx.bytes);
 	free(strings.bytes);
+	free(spread);
 	return fd;
 }
 
@@ -210,8 +240,7 @@ static void fill_map(const struct gputrace_map *map, const struct gt_shm *shm, u
 	for (unsigned c = 0; c < shm->contexts; c++) {
 		uint8_t *area = base + shm->areas + c * shm->area_size;
 
-		gt_map_write_initial(map, area + offset +
-				     (gt_map_arena(map) == GT_ARENA_DEV ? shm->snapshot : 0));
+		gt_map_write_initial(map, area + gt_map_seen_at(map, shm));
 	}
 }
 

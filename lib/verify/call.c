@@ -342,6 +342,9 @@ static int call_helper(struct gt_verifier *v, struct gt_path *path, const struct
 	if (r < 0)
 		return r;
 	v->wants |= call.helper->wants;
+	/* Of map helpers only lookups leave values alone. */
+	if (call.map >= 0 && call.helper->ret != GT_RET_VALUE_OR_NULL)
+		v->map_uses[call.map] |= GT_USE_OTHER;
 	if (call.record_ref)
 		release_record(path->state, call.record_ref);
 	if (call.callback) {

@@ -133,6 +133,12 @@ static int use_address(struct gt_verifier *v, struct gt_path *path, unsigned reg
 	return 0;
 }
 
+static void note_use(struct gt_verifier *v, const struct gt_reg *pointer, uint8_t use)
+{
+	if (pointer->type == GT_REG_VALUE)
+		v->map_uses[pointer->map] |= use;
+}
+
 int gt_check_load(struct gt_verifier *v, struct gt_path *path)
 {
 	const struct bpf_insn *insn = &v->prog->insns[path->state->insn];
@@ -158,6 +164,7 @@ int gt_check_load(struct gt_verifier *v, struct gt_path *path)
 		r = note_memory(v, path, &pointer, insn->off);
 	if (r < 0)
 		return r;
+	note_use(v, &pointer, GT_USE_OTHER);
 	if (BPF_MODE(insn->code) == GT_MEMSX) {
 		value.range = gt_scalar_sign_extend(&value.range, bytes);
 		value.id = 0;
@@ -221,6 +228,7 @@ int gt_check_store(struct gt_verifier *v, struct gt_path *path)
 	} else {
 		r = check_object(v, path, &pointer, insn->off, bytes);
 	}
+	note_use(v, &pointer, GT_USE_OTHER);
 	return r < 0 ? r : note_memory(v, path, &pointer, insn->off);
 }
 
@@ -253,6 +261,7 @@ int gt_check_atomic(struct gt_verifier *v, struct gt_path *path)
 			check_object(v, path, &pointer, insn->off, bytes);
 	if (r == 0)
 		r = note_memory(v, path, &pointer, insn->off);
+	note_use(v, &pointer, insn->imm != BPF_ADD ? GT_USE_OTHER : bytes == 4 ? GT_USE_ADD4 : GT_USE_ADD8);
 	if (r < 0 || !(insn->imm & BPF_FETCH))
 		return r;
 	if (bytes < 8)
@@ -283,5 +292,6 @@ int gt_check_memory(struct gt_verifier *v, struct gt_path *path, unsigned regno,
 	}
 	if (pointer.type == GT_REG_STACK)
 		return gt_stack_bytes(v, path, &pointer, 0, bytes, access);
+	note_use(v, &pointer, GT_USE_OTHER);
 	return check_object(v, path, &pointer, 0, bytes);
 }

@@ -62,6 +62,7 @@ struct gt_verifier {
 	uint32_t *function;	/* first instruction of the function it belongs to */
 	struct gt_touch *reads, *writes;
 	uint64_t wants;
+	uint8_t *map_uses;
 	uint64_t explored;	/* instructions so far */
 	size_t node_bytes;
 	struct gt_node **nodes;	/* checkpoints at each instruction, newest first */

@@ -20,6 +20,7 @@ static void release(struct gt_verifier *v)
 	free(v->writes);
 	free(v->nodes);
 	free(v->facts);
+	free(v->map_uses);
 	free(v->log.text);
 }
 
@@ -33,7 +34,8 @@ static int allocate(struct gt_verifier *v)
 	v->writes = calloc(count, sizeof(*v->writes));
 	v->nodes = calloc(count, sizeof(struct gt_node *));
 	v->facts = calloc(count, sizeof(*v->facts));
-	if (!v->flags || !v->function || !v->reads || !v->writes || !v->nodes || !v->facts)
+	v->map_uses = calloc(v->prog->map_count + 1, sizeof(*v->map_uses));
+	if (!v->flags || !v->function || !v->reads || !v->writes || !v->nodes || !v->facts || !v->map_uses)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		v->facts[i].map = -1;
@@ -111,8 +113,10 @@ int gt_verify_ranges(const struct gt_prog *prog, const struct gt_verify_opts *op
 		result->facts = v.facts;
 		result->fact_count = prog->insn_count;
 		result->wants = v.wants;
+		result->map_uses = v.map_uses;
 		result->log = v.log.text ? v.log.text : strdup("");
 		v.facts = NULL;
+		v.map_uses = NULL;
 		v.log.text = NULL;
 		if (!result->log)
 			r = -ENOMEM;
@@ -137,6 +141,7 @@ void gt_verify_result_free(struct gt_verify_result *result)
 	if (!result)
 		return;
 	free(result->facts);
+	free(result->map_uses);
 	free(result->log);
 	free(result);
 }

@@ -25,6 +25,11 @@ enum gt_mem {
 	GT_MEM_RECORD,		/* reserved ring record */
 };
 
+/* How a program uses a map's values. */
+#define GT_USE_ADD4 1u		/* adds to 4 bytes, and does not take the old value */
+#define GT_USE_ADD8 2u		/* the same, to 8 bytes */
+#define GT_USE_OTHER 4u		/* anything else: reads, stores, updates, other atomics */
+
 struct gt_fact {		/* one for each instruction */
 	uint8_t mem;		/* enum gt_mem */
 	uint8_t reached;
@@ -54,6 +59,7 @@ struct gt_verify_result {
 	 */
 	uint32_t loop_budget;
 	uint64_t wants;		/* GT_PROBE_WANTS_*: what the program asks of its caller */
+	uint8_t *map_uses;	/* GT_USE_* of the values of each of the program's maps */
 	char *log;		/* never NULL */
 };
 

@@ -49,8 +49,8 @@ struct gt_msg_hello {
 
 /*
  * The config descriptor: this header; probe_count records; shared_count shared
- * maps; text_size bytes of PTX text with a NUL; string_size bytes of
- * NUL-terminated strings that the records point into.  Sealed, so it cannot
+ * maps; spread_count spread maps; text_size bytes of PTX text with a NUL; string_size
+ * bytes of NUL-terminated strings that the records point into.  Sealed, so it cannot
  * change while it is read.
  */
 struct gt_config {
@@ -64,6 +64,8 @@ struct gt_config {
 	uint32_t shared_count;
 	uint32_t stack_frames;	/* most return addresses to record with a call, at most GT_CALL_FRAMES */
 	uint32_t stack_bytes;	/* instead: registers and as much of the stack, at most GT_STACK_COPY_MAX; 0: not so */
+	uint32_t spread_count;
+	uint32_t pad;
 };
 #define GT_CONFIG_LIST 1u	/* report every kernel of every image, also when nothing is attached */
 #define GT_CONFIG_STAMP 2u	/* send clock records from the start */
@@ -94,5 +96,18 @@ struct gt_config_shared {
 };
 
 #define GT_SHARED_MAX 32
+
+/*
+ * A map of which multiprocessors have copies of their own.  What a snapshot of the
+ * device arena shows of them is added up into the host arena, word by word.
+ */
+struct gt_config_spread {
+	uint64_t copies;	/* offset in the device arena */
+	uint64_t sum;		/* offset in the host arena */
+	uint64_t copy_bytes;	/* from one copy to the next */
+	uint32_t count;		/* copies */
+	uint32_t word;		/* 4 or 8 bytes */
+	uint64_t bytes;		/* of a copy that are added up */
+};
 
 #endif

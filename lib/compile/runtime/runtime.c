@@ -235,6 +235,14 @@ EXPORT u32 gt_rt_adders(u64 addr, u64 value, _Bool near, _Bool constant)
 		return 1;
 	return lane_id() == leader ? (u32)__builtin_popcount(mask) : 0;
 }
+
+/* The same where all threads are known to add the same to the same place. */
+EXPORT u32 gt_rt_all_add(void)
+{
+	u32 mask = active_mask();
+
+	return lane_id() == (u32)__builtin_ctz(mask) ? (u32)__builtin_popcount(mask) : 0;
+}
 #endif
 
 EXPORT void gt_rt_fence(void)

@@ -36,7 +36,7 @@ CASES = (
     ("32 KiB of constants, 64 KiB of dynamic shared memory, launch bounds at the limit of registers",
      ("program_shapes", "program_attributes"), ("tests/instrument/test-weave.c:parameter_limit",)),
     ("warpgroup instructions of sm_90a", ("program_wgmma",),
-     ("tests/instrument/test-weave.c:target_and_features_are_kept",)),
+     ("tests/instrument/test-directives.c:target_and_features_are_kept",)),
     ("several programs at one point, one detached", ("five_programs", "end_to_end"),
      (SIM, "tests/instrument/test-weave.c:several_at_one_point", "tests/e2e/test-e2e.c:five_programs_at_one_point")),
     ("keys beyond the map, full hash tables, colliding keys", ("bpf_hash",),

@@ -49,6 +49,12 @@ def shared_maps(lab):
 
 
 @check
+def spread_maps(lab):
+    """Maps with a copy for each multiprocessor hold the same as those with one."""
+    return suite(lab, "tests/e2e/test-spread")
+
+
+@check
 def launches(lab):
     """Functions by every name and number that resolves them; launches while modules come and go."""
     return suite(lab, "tests/e2e/test-launches")

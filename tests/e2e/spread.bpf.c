@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Maps whose values programs only add to, and maps that they do more to.  The first
+ * kind is spread over the multiprocessors, and must hold the same as if it was not.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <gputrace/bpf/gputrace_gpu.h>
+
+#define KEYS 4
+
+#define ARRAY(map, entries, type_) \
+struct { \
+	__uint(type, BPF_MAP_TYPE_ARRAY); \
+	__uint(max_entries, entries); \
+	__type(key, __u32); \
+	__type(value, type_); \
+} map SEC(".maps")
+
+struct pair {
+	__u32 first, second;
+};
+
+ARRAY(added, KEYS, __u64);
+ARRAY(fetched, KEYS, __u64);
+ARRAY(narrow, 2, struct pair);
+ARRAY(watched, 1, __u64);
+ARRAY(large, 65536, __u64);
+
+__u64 blocks = 1000;
+__u64 threads;
+
+SEC("cuda/entry:*")
+int adds(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 key = ctx->block[0] % KEYS;
+	__u64 *value = bpf_map_lookup_elem(&added, &key);
+
+	if (value)
+		__sync_fetch_and_add(value, 1);
+	__sync_fetch_and_add(&threads, 1);
+	return 0;
+}
+
+/* The same by the old value, so that each addition is at one place. */
+SEC("cuda/entry:*")
+int fetches(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 key = ctx->block[0] % KEYS;
+	__u64 *value = bpf_map_lookup_elem(&fetched, &key);
+
+	return value ? (int)__sync_fetch_and_add(value, 1) : 0;
+}
+
+SEC("cuda.warp/exit:*")
+int adds_narrow(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 key = 1;
+	struct pair *pair = bpf_map_lookup_elem(&narrow, &key);
+
+	if (pair) {
+		__sync_fetch_and_add(&pair->first, 1);
+		__sync_fetch_and_add(&pair->second, -1);
+	}
+	return 0;
+}
+
+SEC("cuda.cta/entry:*")
+int adds_blocks(struct gputrace_gpu_ctx *ctx)
+{
+	__sync_fetch_and_add(&blocks, 1);
+	return 0;
+}
+
+SEC("cuda.cta/entry:*")
+int adds_watched(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 key = 0;
+	__u64 *value = bpf_map_lookup_elem(&watched, &key);
+
+	if (value)
+		__sync_fetch_and_add(value, 1);
+	return 0;
+}
+
+SEC("cuda.cta/exit:*")
+int watches(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 key = 0;
+	__u64 *value = bpf_map_lookup_elem(&watched, &key);
+
+	return value && *value == 7;
+}
+
+SEC("cuda/exit:*")
+int adds_large(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 key = 65535;
+	__u64 *value = bpf_map_lookup_elem(&large, &key);
+
+	if (value)
+		__sync_fetch_and_add(value, 1);
+	return 0;
+}
