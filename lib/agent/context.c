@@ -314,30 +314,39 @@ struct gt_context *gt_context_with_arena(CUdeviceptr dev)
 	return NULL;
 }
 
-static uint64_t add_copies(const struct gt_config_spread *map, const uint8_t *word)
-{
-	uint64_t sum = 0, value = 0;
+/* Words of a spread map that are added up at a time, so that memory is gone through in order. */
+#define SUM_WORDS 64
 
-	for (uint32_t i = 0; i < map->count; i++, word += map->copy_bytes) {
-		memcpy(&value, word, map->word);
-		sum += value;
-	}
-	return sum;
+static void add_words(uint64_t *sums, const uint8_t *from, uint32_t word, size_t count)
+{
+	for (size_t i = 0; i < count; i++, from += word)
+		sums[i] += word == 8 ? *(const uint64_t *)(const void *)from : *(const uint32_t *)(const void *)from;
 }
 
 /* Each sum is one store, so that whoever looks meanwhile sees the old or the new one. */
+static void store_words(uint8_t *to, const uint64_t *sums, uint32_t word, size_t count)
+{
+	for (size_t i = 0; i < count; i++, to += word) {
+		if (word == 8)
+			__atomic_store_n((uint64_t *)(void *)to, sums[i], __ATOMIC_RELAXED);
+		else
+			__atomic_store_n((uint32_t *)(void *)to, (uint32_t)sums[i], __ATOMIC_RELAXED);
+	}
+}
+
 static void add_up(const struct gt_config_spread *map, struct gt_host_arena *area)
 {
-	const uint8_t *from = (uint8_t *)area + gt_session.snapshot + map->copies;
+	const uint8_t *copies = (uint8_t *)area + gt_session.snapshot + map->copies;
 	uint8_t *to = (uint8_t *)area + map->sum;
+	size_t left = map->bytes / map->word, count;
 
-	for (uint64_t at = 0; at < map->bytes; at += map->word) {
-		uint64_t sum = add_copies(map, from + at);
+	for (; left; left -= count, copies += count * map->word, to += count * map->word) {
+		uint64_t sums[SUM_WORDS] = { 0 };
 
-		if (map->word == 8)
-			__atomic_store_n((uint64_t *)(void *)(to + at), sum, __ATOMIC_RELAXED);
-		else
-			__atomic_store_n((uint32_t *)(void *)(to + at), (uint32_t)sum, __ATOMIC_RELAXED);
+		count = left < SUM_WORDS ? left : SUM_WORDS;
+		for (uint32_t i = 0; i < map->count; i++)
+			add_words(sums, copies + i * map->copy_bytes, map->word, count);
+		store_words(to, sums, map->word, count);
 	}
 }
 

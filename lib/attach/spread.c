@@ -10,7 +10,7 @@
 
 #define COPIES_MAX GT_SM_SLOTS
 #define COPIES_MIN 32u		/* fewer do not help much */
-#define BYTES_MAX (1u << 20)	/* of all copies of a map; each snapshot has them */
+#define BYTES_MAX (4u << 20)	/* of all copies of a map; each snapshot has them */
 
 /* What all GPU programs of the object do to values, one flag set for each map. */
 static int find_uses(const struct gputrace_object *object, uint8_t *uses)

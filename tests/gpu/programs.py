@@ -58,6 +58,7 @@ PROGRAMS = {
             "gridsync", "hostfunc", "managed", "many", "mma", "parameters", "pdl", "pool", "printf", "returns", "shapes",
             "speed", "surface", "texture", "threads", "variable", "warps"),
     "cublas": variant("cublas.cu", "-lcublas"),
+    "speed-library": variant("speed-library.cu", "-lcublas"),
     "cufft": variant("cufft.cu", "-lcufft"),
     "late": variant("late.cu", "-lcublas"),
     "graph-device": variant("graph-device.cu", *DEVICE_RUNTIME),

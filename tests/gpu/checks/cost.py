@@ -7,32 +7,67 @@ from checks.registry import check
 from lab import Failure, Skip, expect
 
 KERNELS = ("vecadd", "matmul", "stream")
+LIBRARIES = ("layernorm", "gemm")
 # Object, what it is, and how much longer a kernel may take.
 PROBES = (
-    ("empty", "empty program, each thread", {"vecadd": 1.05, "matmul": 1.03, "stream": 1.03}),
-    ("kernel-count", "entry counter, each warp", {"vecadd": 1.05, "matmul": 1.03, "stream": 1.03}),
+    ("empty", "empty program, each thread", {"vecadd": 1.05, "matmul": 1.03, "stream": 1.03, "layernorm": 1.02, "gemm": 1.02}),
+    ("kernel-count", "entry counter, each warp",
+     {"vecadd": 1.05, "matmul": 1.03, "stream": 1.03, "layernorm": 1.05, "gemm": 1.05}),
+    ("stamps", "time at entry and exit, each block",
+     {"vecadd": 1.05, "matmul": 1.05, "stream": 1.05, "layernorm": 1.05, "gemm": 1.05}),
+)
+TRACES = (
     ("count-sm", "memory counter, each warp, by multiprocessor", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
     ("trace-map", "memory trace, each warp, map", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
 )
-ROUTES = ("graft", "ptx")
+TIMELINE = (None, "timeline", {})
 # What a copy made from PTX may be measured against: the driver compiles it, and for linking.
 BUILDS = (("speed-ptx", "nothing, PTX compiled by the driver"), ("speed-linked", "nothing, compiled for linking"))
-TITLE = "Cost in kernel time"
 
 
 def times(outcome):
     return {name: int(ns) for name, ns in re.findall(r"^time (\S+) (\d+)$", outcome.out, re.MULTILINE)}
 
 
-def ratios(seen, bare, goals):
-    """A cell for each kernel, and the goals that were missed."""
-    cells, missed = [], []
-    for kernel in KERNELS:
-        ratio = seen[kernel] / bare[kernel]
-        cells.append(f"{seen[kernel] / 1000:.2f} us, {ratio:.2f}x")
-        if ratio > goals.get(kernel, ratio):
-            missed.append(f"{kernel} {ratio:.2f}x, not {goals[kernel]}x")
-    return cells, missed
+class Costs:
+    """Times of a program's kernels with programs in them, beside those without at the begin and at the end."""
+
+    def __init__(self, lab, program, kernels):
+        self.lab, self.program, self.kernels = lab, lab.program(program), kernels
+        self.bare = times(lab.bare(self.program))
+        self.rows, self.missed = [], []
+
+    def add(self, what, route, seen, goals):
+        cells = []
+        for kernel in self.kernels:
+            ratio = seen[kernel] / self.bare[kernel]
+            cells.append(f"{seen[kernel] / 1000:.2f} us, {ratio:.2f}x")
+            if ratio > goals.get(kernel, ratio):
+                self.missed.append(f"{what} by {route}: {kernel} {ratio:.2f}x, not {goals[kernel]}x")
+        self.rows.append((what, route, *cells))
+
+    def probe(self, name, what, goals, route):
+        env = {"GPUTRACE_ROUTE": route}
+        if name:
+            outcome = self.lab.run_object(name, self.program, env=env)
+        else:
+            outcome, _ = self.lab.record(self.program, options=["--no-api"], trace=False, env=env)
+        if outcome.refusals():
+            self.rows.append((what, route, *("not possible" for _ in self.kernels)))
+        else:
+            self.add(what, route, times(outcome), goals)
+
+    def finish(self, title):
+        """What a ratio can be trusted for is seen by the program by itself, once more.  What was seen, in words."""
+        self.add("nothing, once more", "", times(self.lab.bare(self.program)), {})
+        heads = (f"{kernel}, bare {self.bare[kernel] / 1000:.2f} us" for kernel in self.kernels)
+        self.lab.tables[title] = (("program", "route", *heads), self.rows)
+        text = "; ".join(" ".join((what, route, " / ".join(cell.rpartition(", ")[2] for cell in cells)))
+                         for what, route, *cells in self.rows)
+        text = f"{' / '.join(self.kernels)}: {text}"
+        if self.missed:
+            raise Failure(f"goals missed: {', '.join(self.missed)}; all ({text})")
+        return text
 
 
 @check(alone=True)
@@ -40,33 +75,24 @@ def cost_in_kernels(lab):
     """Vector addition of 5 us, product of matrices of 200 us, memory-bound kernel of 2 ms."""
     if lab.device == "sim":
         raise Skip("times of the software device mean nothing")
-    program = lab.program("speed")
-    first = times(lab.bare(program))
-    rows, missed = [], []
-    for name, what, goals in (*PROBES, (None, "timeline", {})):
-        for route in ROUTES:
-            env = {"GPUTRACE_ROUTE": route}
-            if name:
-                outcome = lab.run_object(name, program, env=env)
-            else:
-                outcome, _ = lab.record(program, options=["--no-api"], trace=False, env=env)
-            if outcome.refusals():
-                rows.append((what, route, *("not possible" for _ in KERNELS)))
-                continue
-            cells, over = ratios(times(outcome), first, goals)
-            rows.append((what, route, *cells))
-            missed += [f"{what} by {route}: {text}" for text in over]
-    again = times(lab.bare(program))
-    # The same program by itself, at the begin and at the end: what a ratio can be trusted for.
-    rows.append(("nothing, once more", "", *ratios(again, first, {})[0]))
-    rows += [(what, "", *ratios(times(lab.bare(lab.program(name))), first, {})[0]) for name, what in BUILDS]
-    heads = (f"{kernel}, bare {first[kernel] / 1000:.2f} us" for kernel in KERNELS)
-    lab.tables[TITLE] = (("program", "route", *heads), rows)
-    text = "; ".join(" ".join((what, route, " / ".join(cell.rpartition(" ")[2] for cell in cells)))
-                     for what, route, *cells in rows)
-    if missed:
-        raise Failure(f"goals missed: {', '.join(missed)}; all ({' / '.join(KERNELS)}): {text}")
-    return f"{' / '.join(KERNELS)}: {text}"
+    costs = Costs(lab, "speed", KERNELS)
+    for probe in (*PROBES, *TRACES, TIMELINE):
+        for route in ("graft", "ptx"):
+            costs.probe(*probe, route)
+    for name, what in BUILDS:
+        costs.add(what, "", times(lab.bare(lab.program(name))), {})
+    return costs.finish("Cost in kernel time")
+
+
+@check(alone=True)
+def cost_in_libraries(lab):
+    """Layer norm of 20 us, cuBLAS' product of matrices in bf16: machine code."""
+    if lab.device == "sim":
+        raise Skip("times of the software device mean nothing")
+    costs = Costs(lab, "speed-library", LIBRARIES)
+    for probe in (*PROBES, TIMELINE):
+        costs.probe(*probe, "graft")
+    return costs.finish("Cost in kernels of libraries' kind")
 
 
 @check(alone=True)
