@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/agent/instrument/flatten.h"
 #include "lib/compile/compile.h"
 #include "lib/object/object.h"
-#include "sim/ptx.h"
+#include "tests/sim/plain.h"
 
 #define RING0_BYTES 65536u
 #define RING0_DATA sizeof(struct gt_host_arena)
@@ -214,40 +213,9 @@ static int check_address(void *data, uint64_t addr, uint64_t size, uint64_t *ret
 	return within(machine->host, MACHINE_HOST_BYTES, addr, size, ret_base, ret_size);
 }
 
-static void *get_memory(void *data, size_t size)
-{
-	(void)data;
-	return calloc(1, size);
-}
-
-static void give_memory(void *data, void *addr)
-{
-	(void)data;
-	free(addr);
-}
-
-static uint64_t timer(void *data)
-{
-	struct timespec now;
-
-	(void)data;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static void print(void *data, const char *text, size_t length)
-{
-	(void)data;
-	fwrite(text, 1, length, stdout);
-}
-
 void machine_run(struct machine *machine, const char *kernel, uint64_t launch, unsigned blocks, unsigned threads)
 {
-	const struct sim_device device = {
-		.arch = 90, .sm_count = 4, .max_shared_per_block = 49152, .check = check_address,
-		.alloc = get_memory, .release = give_memory, .globaltimer = timer, .print = print,
-		.data = machine,
-	};
+	struct sim_device device = plain_device();
 	struct gt_launch_param param = {
 		.launch = launch, .dev = (uintptr_t)machine->dev, .host = (uintptr_t)machine->host,
 	};
@@ -258,6 +226,8 @@ void machine_run(struct machine *machine, const char *kernel, uint64_t launch, u
 	struct sim_error error;
 	struct sim_kernel *found;
 
+	device.check = check_address;
+	device.data = machine;
 	fflush(machine->out);
 	ck_assert_msg(!sim_module_load(&device, machine->text, machine->text_size, &module, &error), "%s",
 		      error.text);

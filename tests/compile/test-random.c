@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "lib/compile/compile.h"
-#include "sim/ptx.h"
 #include "tests/compile/random.h"
 #include "tests/conformance/wrap.h"
+#include "tests/sim/plain.h"
 
 #define BATCH 100u
 
@@ -107,43 +107,6 @@ static bool run_kernel(uint64_t seed, uint8_t *memory)
 
 /* ---- the PTX machine ---- */
 
-static int any_memory(void *data, uint64_t addr, uint64_t size, uint64_t *ret_base, uint64_t *ret_size)
-{
-	(void)data;
-	*ret_base = addr;
-	*ret_size = size;
-	return 0;
-}
-
-static void *get_memory(void *data, size_t size)
-{
-	(void)data;
-	return calloc(1, size);
-}
-
-static void give_memory(void *data, void *addr)
-{
-	(void)data;
-	free(addr);
-}
-
-static uint64_t timer(void *data)
-{
-	(void)data;
-	return 0;
-}
-
-static void print(void *data, const char *text, size_t length)
-{
-	(void)data;
-	fwrite(text, 1, length, stdout);
-}
-
-static const struct sim_device device = {
-	.arch = 90, .sm_count = 1, .max_shared_per_block = 49152, .check = any_memory,
-	.alloc = get_memory, .release = give_memory, .globaltimer = timer, .print = print,
-};
-
 struct batch {
 	uint64_t first;
 	unsigned count;
@@ -171,6 +134,7 @@ static void add_to_batch(struct batch *batch, const struct random_program *progr
 
 static void run_batch(struct batch *batch)
 {
+	const struct sim_device device = plain_device();
 	struct sim_module *module;
 	struct sim_error error;
 	unsigned i;

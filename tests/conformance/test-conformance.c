@@ -9,12 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/compile/compile.h"
-#include "sim/ptx.h"
 #include "tests/conformance/vectors.h"
 #include "tests/conformance/wrap.h"
+#include "tests/sim/plain.h"
 
 struct count {
 	unsigned passed, refused, failed;
@@ -93,41 +92,6 @@ static void run_on_host(const struct vectors *vectors, const char *target, uint3
 
 /* ---- the PTX machine ---- */
 
-static int any_memory(void *data, uint64_t addr, uint64_t size, uint64_t *ret_base, uint64_t *ret_size)
-{
-	(void)data;
-	*ret_base = addr;
-	*ret_size = size;
-	return 0;
-}
-
-static void *get_memory(void *data, size_t size)
-{
-	(void)data;
-	return calloc(1, size);
-}
-
-static void give_memory(void *data, void *addr)
-{
-	(void)data;
-	free(addr);
-}
-
-static uint64_t timer(void *data)
-{
-	struct timespec now;
-
-	(void)data;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static void print(void *data, const char *text, size_t length)
-{
-	(void)data;
-	fwrite(text, 1, length, stdout);
-}
-
 static int run_kernel(struct sim_module *module, unsigned number, const struct vector *v, uint64_t *got)
 {
 	uint8_t memory[VECTOR_MEMORY] __attribute__((aligned(16)));
@@ -149,10 +113,7 @@ static int run_kernel(struct sim_module *module, unsigned number, const struct v
 
 static void run_on_machine(const struct vectors *vectors, const char *text)
 {
-	const struct sim_device device = {
-		.arch = 90, .sm_count = 2, .max_shared_per_block = 49152, .check = any_memory,
-		.alloc = get_memory, .release = give_memory, .globaltimer = timer, .print = print,
-	};
+	const struct sim_device device = plain_device();
 	struct count count = {};
 	struct sim_module *module;
 	struct sim_error error;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fixture.h"
+
 const unsigned archs[ARCHS] = { 75, 80, 90 };
 const char *const kernel_names[KERNELS] = {
 	"bounded", "ends_in_call", "endless", "no_params", "odd_params", "own_stack", "params_32760",
@@ -14,21 +16,11 @@ const char *const kernel_names[KERNELS] = {
 
 struct bytes load(const char *name, unsigned arch)
 {
-	struct bytes bytes = { 0 };
-	char path[4096];
-	long size;
-	FILE *file;
+	struct bytes bytes;
+	char file[256];
 
-	snprintf(path, sizeof(path), "%s/%s.%u.cubin", TEST_DATA, name, arch);
-	file = fopen(path, "rb");
-	ck_assert_msg(file != NULL, "%s", path);
-	fseek(file, 0, SEEK_END);
-	size = ftell(file);
-	rewind(file);
-	bytes.data = malloc((size_t)size);
-	bytes.size = fread(bytes.data, 1, (size_t)size, file);
-	ck_assert_uint_eq(bytes.size, (size_t)size);
-	fclose(file);
+	snprintf(file, sizeof(file), "%s.%u.cubin", name, arch);
+	bytes.data = load_fixture(TEST_DATA, file, &bytes.size);
 	return bytes;
 }
 

@@ -8,6 +8,7 @@
 
 #include "lib/agent/graft/graft.h"
 #include "lib/agent/instrument/instrument.h"
+#include "tests/fixture.h"
 #include "tests/suite.h"
 
 static const char *const images[] = { "apart.75.cubin", "apart.80.cubin", "apart.90.cubin", "apart-linked.90.cubin" };
@@ -25,23 +26,6 @@ static const struct {
 };
 #define KERNELS (sizeof(kernels) / sizeof(kernels[0]))
 
-static char *load(const char *name, size_t *ret_size)
-{
-	char path[4096], *bytes;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", TEST_DATA, name);
-	file = fopen(path, "rb");
-	ck_assert_msg(file != NULL, "%s", path);
-	fseek(file, 0, SEEK_END);
-	*ret_size = (size_t)ftell(file);
-	rewind(file);
-	bytes = calloc(1, *ret_size + 1);
-	ck_assert_uint_eq(fread(bytes, 1, *ret_size, file), *ret_size);
-	fclose(file);
-	return bytes;
-}
-
 static void judge(size_t which, bool possible, const char *why)
 {
 	const char *why_not = kernels[which].why_not;
@@ -55,7 +39,7 @@ START_TEST(machine_code)
 {
 	struct gt_apart aparts[KERNELS + 1] = { { .name = NULL } };
 	size_t size;
-	char *code = load(images[_i], &size);
+	char *code = load_fixture(TEST_DATA, images[_i], &size);
 
 	for (size_t i = 0; i < KERNELS; i++)
 		aparts[i].name = kernels[i].name;
@@ -74,7 +58,7 @@ START_TEST(ptx_text)
 	struct gt_ptx_error error;
 	struct gt_ptx *ptx;
 	size_t size;
-	char *code = load("apart.ptx", &size);
+	char *code = load_fixture(TEST_DATA, "apart.ptx", &size);
 
 	ck_assert_int_eq(gt_ptx_parse(code, size, &ptx, &error), 0);
 	ck_assert_uint_eq(gt_ptx_kernel_count(ptx), KERNELS);
@@ -135,7 +119,7 @@ START_TEST(damaged_code)
 {
 	struct gt_apart apart = { .name = "plain" };
 	size_t size;
-	char *code = load("apart-linked.90.cubin", &size), *changed = malloc(size);
+	char *code = load_fixture(TEST_DATA, "apart-linked.90.cubin", &size), *changed = malloc(size);
 
 	for (size_t i = 0; i < size; i += 7) {
 		memcpy(changed, code, size);

@@ -11,6 +11,7 @@
 
 #include "lib/agent/agent.h"
 #include "lib/agent/build/build.h"
+#include "tests/fixture.h"
 #include "tests/graft/probes.h"
 #include "tests/suite.h"
 
@@ -52,24 +53,6 @@ static unsigned stubs_compiled, modules_compiled;
 static void *output;
 static size_t output_size;
 
-static void load(const char *folder, const char *name, void **ret_data, size_t *ret_size)
-{
-	char path[4096];
-	long size;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "rb");
-	ck_assert_msg(file != NULL, "%s", path);
-	fseek(file, 0, SEEK_END);
-	size = ftell(file);
-	rewind(file);
-	*ret_data = calloc(1, (size_t)size + 1);
-	ck_assert_uint_eq(fread(*ret_data, 1, (size_t)size, file), (size_t)size);
-	*ret_size = (size_t)size;
-	fclose(file);
-}
-
 static CUresult link_create(unsigned int count, CUjit_option *options, void **values, CUlinkState *state)
 {
 	(void)count, (void)options, (void)values;
@@ -86,7 +69,7 @@ static CUresult link_add(CUlinkState state, CUjitInputType type, void *data, siz
 	(void)state, (void)type, (void)size, (void)name, (void)count, (void)options, (void)values;
 	stubs_compiled += stub;
 	modules_compiled += !stub;
-	load(TEST_DATA, !stub ? "kernels.90.cubin" : exit ? "exit.90.cubin" : "entry.90.cubin", &output, &output_size);
+	output = load_fixture(TEST_DATA, !stub ? "kernels.90.cubin" : exit ? "exit.90.cubin" : "entry.90.cubin", &output_size);
 	return CUDA_SUCCESS;
 }
 
@@ -163,7 +146,7 @@ static struct gt_module *build(const char *folder, const char *name, void **ret_
 {
 	size_t size;
 
-	load(folder, name, ret_image, &size);
+	*ret_image = load_fixture(folder, name, &size);
 	return build_image(*ret_image);
 }
 
@@ -338,7 +321,7 @@ START_TEST(apart)
 
 	attach(GT_POINT_ENTRY, "entry", "*", 0);
 	attach(GT_POINT_EXIT, "leave", "*", 1);
-	load(TEST_DATA, "apart.90.cubin", &image, &size);
+	image = load_fixture(TEST_DATA, "apart.90.cubin", &size);
 	record_count = 0;
 	ck_assert(gt_source_open(image, 90, &source));
 	beside = source.hash[1];
@@ -440,8 +423,8 @@ START_TEST(sources)
 	void *one, *two;
 	size_t size;
 
-	load(TEST_FATBINS, "size.fatbin", &one, &size);
-	load(TEST_FATBINS, "balance.fatbin", &two, &size);
+	one = load_fixture(TEST_FATBINS, "size.fatbin", &size);
+	two = load_fixture(TEST_FATBINS, "balance.fatbin", &size);
 	ck_assert(gt_source_open(one, gt_device_arch(), &a));
 	ck_assert(gt_source_open(one, gt_device_arch(), &b));
 	ck_assert_mem_eq(a.hash, b.hash, sizeof(a.hash));

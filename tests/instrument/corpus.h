@@ -3,6 +3,7 @@
 #ifndef TEST_INSTRUMENT_CORPUS_H
 #define TEST_INSTRUMENT_CORPUS_H
 
+#include "tests/fixture.h"
 #include "tests/instrument/common.h"
 
 struct corpus_file {
@@ -46,20 +47,9 @@ static const struct corpus_file corpus[] = {
 
 static inline char *corpus_load(const struct corpus_file *file)
 {
-	char path[4096], *text;
-	long size;
-	FILE *f;
+	size_t size;
 
-	snprintf(path, sizeof(path), "%s/%s", TEST_DATA, file->name);
-	f = fopen(path, "rb");
-	ck_assert_msg(f != NULL, "%s", path);
-	fseek(f, 0, SEEK_END);
-	size = ftell(f);
-	rewind(f);
-	text = calloc(1, (size_t)size + 1);
-	ck_assert_uint_eq(fread(text, 1, (size_t)size, f), (size_t)size);
-	fclose(f);
-	return text;
+	return load_fixture(TEST_DATA, file->name, &size);
 }
 
 #endif

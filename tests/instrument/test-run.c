@@ -5,8 +5,8 @@
  */
 #include <stdint.h>
 
-#include "sim/ptx.h"
 #include "tests/instrument/corpus.h"
+#include "tests/sim/plain.h"
 
 /*
  * Adds 1, size, address and space to the four words at dev, and stores the
@@ -39,44 +39,6 @@ struct counters {
 	uint64_t calls, sizes, addresses, spaces, first_param, kernel, launch, param_bytes;
 };
 
-static int check_all(void *data, uint64_t addr, uint64_t size, uint64_t *ret_base, uint64_t *ret_size)
-{
-	(void)data;
-	*ret_base = addr;
-	*ret_size = size;
-	return 0;
-}
-
-static void *allocate(void *data, size_t size)
-{
-	(void)data;
-	return aligned_alloc(256, (size + 511) & ~(size_t)255);
-}
-
-static void release(void *data, void *addr)
-{
-	(void)data;
-	free(addr);
-}
-
-static uint64_t timer(void *data)
-{
-	(void)data;
-	return 0;
-}
-
-static void print(void *data, const char *text, size_t length)
-{
-	(void)data;
-	(void)text;
-	(void)length;
-}
-
-static const struct sim_device device = {
-	.arch = 90, .sm_count = 4, .max_shared_per_block = 100 << 10, .check = check_all,
-	.alloc = allocate, .release = release, .globaltimer = timer, .print = print,
-};
-
 /* Loads the text and runs one kernel of it. */
 static void run(const char *text, const char *kernel, unsigned blocks, unsigned threads, const void *params)
 {
@@ -84,6 +46,7 @@ static void run(const char *text, const char *kernel, unsigned blocks, unsigned 
 		.grid = { blocks, 1, 1 }, .block = { threads, 1, 1 }, .dynamic_shared = 4096,
 		.params = params,
 	};
+	const struct sim_device device = plain_device();
 	struct sim_module *module = NULL;
 	struct sim_error error = { .text = "" };
 	struct sim_kernel *found;
