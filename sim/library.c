@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Libraries: an image that every context loads by itself when it first uses it.
- * Code is compiled at cuLibraryLoadData, so that an error in it shows there; the
- * module made then goes to the first context of the same device.
+ * Code is compiled at cuLibraryLoadData, so that an error in it shows there, or when it
+ * is first asked for; the module made then goes to the first context of the same device.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,20 +69,46 @@ static CUresult make_kernels(struct CUlib_st *library)
 	return CUDA_SUCCESS;
 }
 
-static void library_free(struct CUlib_st *library)
+static void drop_code(struct CUlib_st *library)
 {
-	sim_handle_remove(library);
 	for (unsigned i = 0; i < library->kernel_count; i++) {
 		sim_handle_remove(&library->kernels[i]);
 		free((char *)library->kernels[i].info.name);
 		free((struct sim_param *)library->kernels[i].info.params);
 	}
+	free(library->kernels);
+	library->kernels = NULL;
+	library->kernel_count = 0;
 	if (library->first)
 		sim_module_free(library->first);
-	free(library->kernels);
+	library->first = NULL;
+}
+
+static void library_free(struct CUlib_st *library)
+{
+	sim_handle_remove(library);
+	drop_code(library);
 	for (unsigned i = 0; i < SIM_MAX_DEVICES; i++)
 		free(library->texts[i].text);
 	free(library);
+}
+
+static CUresult compile(struct CUlib_st *library, struct sim_jit *jit)
+{
+	CUresult r = sim_module_new(NULL, library->home, &library->texts[library->home->ordinal], jit, &library->first);
+
+	r = r ? r : make_kernels(library);
+	if (r != CUDA_SUCCESS)
+		drop_code(library);
+	return r;
+}
+
+/* With sim_modules_lock held. */
+static CUresult compile_late(struct CUlib_st *library)
+{
+	struct sim_jit jit = { .buffer = { NULL } };
+
+	return library->kernels ? CUDA_SUCCESS : compile(library, &jit);
 }
 
 /* What each device would run.  The home one must have something. */
@@ -106,7 +132,6 @@ static CUresult load(CUlibrary *ret_library, const void *image, const char *path
 {
 	CUresult r = sim_ready();
 	struct CUlib_st *library;
-	struct sim_gpu *gpu;
 	struct sim_jit jit;
 
 	if (r != CUDA_SUCCESS)
@@ -119,10 +144,10 @@ static CUresult load(CUlibrary *ret_library, const void *image, const char *path
 	library = calloc(1, sizeof(*library));
 	if (!library)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	gpu = home();
-	r = read_texts(library, gpu, image, path);
-	r = r ? r : sim_module_new(NULL, gpu, &library->texts[gpu->ordinal], &jit, &library->first);
-	r = r ? r : make_kernels(library);
+	library->home = home();
+	r = read_texts(library, library->home, image, path);
+	if (r == CUDA_SUCCESS && !sim_is_lazy())
+		r = compile(library, &jit);
 	if (r == CUDA_SUCCESS && !sim_handle_add(library, SIM_LIBRARY))
 		r = CUDA_ERROR_OUT_OF_MEMORY;
 	if (r != CUDA_SUCCESS) {
@@ -206,13 +231,14 @@ CUresult sim_cuLibraryUnload(CUlibrary library)
 static CUresult module_in(struct CUlib_st *library, struct CUctx_st *ctx, struct CUmod_st **ret_module)
 {
 	struct sim_jit jit = { .buffer = { NULL } };
-	CUresult r = CUDA_SUCCESS;
 	struct CUmod_st *m;
+	CUresult r;
 
 	pthread_mutex_lock(&sim_modules_lock);
+	r = compile_late(library);
 	for (m = ctx->modules; m && m->library != library; m = m->next)
 		;
-	if (!m) {
+	if (r == CUDA_SUCCESS && !m) {
 		if (library->first && library->first->gpu == ctx->gpu) {
 			m = library->first;
 			m->ctx = ctx;
@@ -248,9 +274,22 @@ CUresult sim_kernel_function(CUkernel kern, struct CUctx_st *ctx, struct CUfunc_
 	return CUDA_SUCCESS;
 }
 
+/* For what is asked of its kernels. */
+static CUresult check_kernels(CUlibrary library, bool arguments)
+{
+	CUresult r = check(library, arguments);
+
+	if (r != CUDA_SUCCESS)
+		return r;
+	pthread_mutex_lock(&sim_modules_lock);
+	r = compile_late(library);
+	pthread_mutex_unlock(&sim_modules_lock);
+	return r;
+}
+
 CUresult sim_cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary library, const char *name)
 {
-	CUresult r = check(library, ret_kernel && name);
+	CUresult r = check_kernels(library, ret_kernel && name);
 
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -264,7 +303,7 @@ CUresult sim_cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary library, const c
 
 CUresult sim_cuLibraryGetKernelCount(unsigned *ret_count, CUlibrary library)
 {
-	CUresult r = check(library, ret_count);
+	CUresult r = check_kernels(library, ret_count);
 
 	if (r == CUDA_SUCCESS)
 		*ret_count = library->kernel_count;
@@ -273,7 +312,7 @@ CUresult sim_cuLibraryGetKernelCount(unsigned *ret_count, CUlibrary library)
 
 CUresult sim_cuLibraryEnumerateKernels(CUkernel *ret_kernels, unsigned count, CUlibrary library)
 {
-	CUresult r = check(library, ret_kernels || !count);
+	CUresult r = check_kernels(library, ret_kernels || !count);
 
 	for (unsigned i = 0; r == CUDA_SUCCESS && i < count && i < library->kernel_count; i++)
 		ret_kernels[i] = &library->kernels[i];

@@ -33,39 +33,91 @@ static CUresult make_functions(struct CUmod_st *module)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_module_new(struct CUctx_st *ctx, struct sim_gpu *gpu, const struct sim_text *text,
-			struct sim_jit *jit, struct CUmod_st **ret_module)
+bool sim_is_lazy(void)
 {
-	struct CUmod_st *module = calloc(1, sizeof(*module));
+	const char *mode = getenv("CUDA_MODULE_LOADING");
+
+	return mode && !strcmp(mode, "LAZY");
+}
+
+static void drop_code(struct CUmod_st *module)
+{
+	for (unsigned i = 0; i < module->function_count; i++)
+		sim_handle_remove(&module->functions[i]);
+	free(module->functions);
+	module->functions = NULL;
+	module->function_count = 0;
+	if (module->machine)
+		sim_module_unload(module->machine);
+	module->machine = NULL;
+}
+
+static CUresult compile(struct CUmod_st *module, const struct sim_text *text, struct sim_jit *jit)
+{
 	struct sim_error err = { .kind = SIM_OK };
 	CUresult r;
+
+	if (sim_module_load(&module->gpu->machine, text->text, text->length, &module->machine, &err) != 0)
+		r = sim_jit_error(jit, &err);
+	else
+		r = make_functions(module);
+	if (r != CUDA_SUCCESS)
+		drop_code(module);
+	return r;
+}
+
+/* jit NULL: compiled later, from the text that it takes over. */
+static CUresult module_new(struct CUctx_st *ctx, struct sim_gpu *gpu, struct sim_text *text, struct sim_jit *jit,
+			   struct CUmod_st **ret_module)
+{
+	struct CUmod_st *module = calloc(1, sizeof(*module));
+	CUresult r = CUDA_SUCCESS;
 
 	if (!module)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	module->ctx = ctx;
 	module->gpu = gpu;
-	if (sim_module_load(&gpu->machine, text->text, text->length, &module->machine, &err) != 0)
-		r = sim_jit_error(jit, &err);
-	else
-		r = make_functions(module);
+	if (jit)
+		r = compile(module, text, jit);
 	if (r == CUDA_SUCCESS && !sim_handle_add(module, SIM_MODULE))
 		r = CUDA_ERROR_OUT_OF_MEMORY;
 	if (r != CUDA_SUCCESS) {
 		sim_module_free(module);
 		return r;
 	}
+	if (!jit) {
+		module->text = *text;
+		text->text = NULL;
+	}
 	*ret_module = module;
 	return CUDA_SUCCESS;
+}
+
+CUresult sim_module_new(struct CUctx_st *ctx, struct sim_gpu *gpu, const struct sim_text *text,
+			struct sim_jit *jit, struct CUmod_st **ret_module)
+{
+	struct sim_text kept = *text;
+
+	return module_new(ctx, gpu, &kept, jit, ret_module);
+}
+
+static CUresult compile_late(struct CUmod_st *module)
+{
+	struct sim_jit jit = { .buffer = { NULL } };
+	CUresult r = CUDA_SUCCESS;
+
+	pthread_mutex_lock(&sim_modules_lock);
+	if (!module->machine)
+		r = compile(module, &module->text, &jit);
+	pthread_mutex_unlock(&sim_modules_lock);
+	return r;
 }
 
 void sim_module_free(struct CUmod_st *module)
 {
 	sim_handle_remove(module);
-	for (unsigned i = 0; i < module->function_count; i++)
-		sim_handle_remove(&module->functions[i]);
-	free(module->functions);
-	if (module->machine)
-		sim_module_unload(module->machine);
+	drop_code(module);
+	free(module->text.text);
 	free(module);
 }
 
@@ -112,7 +164,7 @@ static CUresult load(CUmodule *ret_module, const void *image, const char *path, 
 		r = sim_image_text(image, SIM_IMAGE_UNBOUNDED, ctx->gpu->machine.arch, &text);
 	if (r != CUDA_SUCCESS)
 		return r;
-	r = sim_module_new(ctx, ctx->gpu, &text, &jit, &module);
+	r = module_new(ctx, ctx->gpu, &text, sim_is_lazy() ? NULL : &jit, &module);
 	free(text.text);
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -169,7 +221,7 @@ CUresult sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *ret_mode)
 {
 	if (!ret_mode)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_mode = CU_MODULE_EAGER_LOADING;
+	*ret_mode = sim_is_lazy() ? CU_MODULE_LAZY_LOADING : CU_MODULE_EAGER_LOADING;
 	return CUDA_SUCCESS;
 }
 
@@ -181,7 +233,7 @@ static CUresult check(CUmodule module, bool arguments)
 		return r;
 	if (!arguments)
 		return CUDA_ERROR_INVALID_VALUE;
-	return sim_handle_is(module, SIM_MODULE) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return sim_handle_is(module, SIM_MODULE) ? compile_late(module) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult sim_cuModuleGetFunction(CUfunction *ret_function, CUmodule module, const char *name)

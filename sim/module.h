@@ -21,6 +21,7 @@ struct CUmod_st {
 	struct CUmod_st *next;		/* in the context */
 	struct sim_gpu *gpu;
 	struct CUlib_st *library;	/* NULL: loaded as a module */
+	struct sim_text text;		/* put off: what has to be compiled yet */
 	struct sim_module *machine;
 	struct CUfunc_st *functions;
 	unsigned function_count;
@@ -35,6 +36,7 @@ struct CUkern_st {
 
 struct CUlib_st {
 	struct sim_text texts[SIM_MAX_DEVICES];	/* by device, for contexts that come to use it; NULL: nothing fits */
+	struct sim_gpu *home;		/* the device that it is compiled for at first */
 	struct CUmod_st *first;		/* until a context of its device takes it over */
 	struct CUkern_st *kernels;
 	unsigned kernel_count;
@@ -42,6 +44,9 @@ struct CUlib_st {
 
 /* Guards contexts' lists of modules and what libraries have loaded. */
 extern pthread_mutex_t sim_modules_lock;
+
+/* CUDA_MODULE_LOADING=LAZY: code is compiled when something in it is asked for, and what is wrong with it shows then. */
+bool sim_is_lazy(void);
 
 CUresult sim_module_new(struct CUctx_st *ctx, struct sim_gpu *gpu, const struct sim_text *text,
 			struct sim_jit *jit, struct CUmod_st **ret_module);

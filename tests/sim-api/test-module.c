@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modules, libraries, functions, images, the linker, compiler logs. */
 #include <lz4.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -135,6 +136,42 @@ START_TEST(compiler_log)
 	ck_assert_int_eq(errors[10], 'x');
 	FAILS(cuModuleLoadDataEx(&module, broken_ptx, 2, NULL, NULL), INVALID_VALUE);
 	FAILS(cuModuleLoadData(&module, broken_ptx), INVALID_PTX);
+	teardown();
+}
+END_TEST
+
+/* Code that is compiled when it is asked for: what is wrong with it shows then, each time. */
+START_TEST(lazy)
+{
+	CUmoduleLoadingMode mode;
+	CUlibrary library;
+	CUfunction function;
+	CUmodule module;
+	CUkernel kernel;
+	unsigned count;
+	char text[200];
+
+	setenv("CUDA_MODULE_LOADING", "LAZY", 1);
+	setup();
+	OK(cuModuleGetLoadingMode(&mode));
+	ck_assert_int_eq(mode, CU_MODULE_LAZY_LOADING);
+	OK(cuModuleLoadData(&module, broken_ptx));
+	FAILS(cuModuleGetFunction(&function, module, "broken"), INVALID_PTX);
+	FAILS(cuModuleGetFunctionCount(&count, module), INVALID_PTX);
+	OK(cuModuleUnload(module));
+	OK(cuLibraryLoadData(&library, broken_ptx, NULL, NULL, 0, NULL, NULL, 0));
+	FAILS(cuLibraryGetKernel(&kernel, library, "broken"), INVALID_PTX);
+	FAILS(cuLibraryGetModule(&module, library), INVALID_PTX);
+	OK(cuLibraryUnload(library));
+	/* Code that is right; nothing in it need be asked for. */
+	one_kernel(text, sizeof(text), "7.0", "sm_75", "late");
+	OK(cuModuleLoadData(&module, text));
+	ck_assert_uint_eq(count_kernels(module), 1);
+	OK(cuModuleGetFunction(&function, module, "late"));
+	OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	OK(cuModuleUnload(module));
+	OK(cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0));
+	OK(cuLibraryUnload(library));
 	teardown();
 }
 END_TEST
@@ -459,6 +496,7 @@ int main(void)
 	tcase_add_test(tc, functions);
 	tcase_add_test(tc, globals);
 	tcase_add_test(tc, compiler_log);
+	tcase_add_test(tc, lazy);
 	tcase_add_test(tc, images_refused);
 	tcase_add_test(tc, libraries);
 	tcase_add_loop_test(tc, fatbin_choice, 0, sizeof(fatbins) / sizeof(*fatbins));
