@@ -10,8 +10,10 @@
  *	launches twins TIMES	two modules with one kernel name, loaded and unloaded
  *	launches old		code for GPUs of before sm_70, with a shuffle of that time
  *	launches full		one with all shared memory there is, then with little, of kernels alone in their modules
+ *	launches lazy		of kernels that the driver has no memory to load when they are asked for, for the first time
  *	launches ways		by cuLaunchKernelEx with each attribute, on the thread's own stream, between host functions
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +39,7 @@ static const char ptx[] =
 static CUmodule module;
 static CUfunction add, far;
 static int refuse_in;	/* so many calls of calloc by the agent; 0: never */
+static bool refuse_driver;	/* the next one by the driver */
 
 /* Called instead of the C library's, by the agent too. */
 __attribute__((visibility("default")))
@@ -48,6 +51,10 @@ void *calloc(size_t count, size_t size)
 	if (refuse_in && dladdr(__builtin_return_address(0), &caller) &&
 	    strstr(caller.dli_fname, "libgputrace-agent") && !--refuse_in)
 		return NULL;
+	if (refuse_driver && dladdr(__builtin_return_address(0), &caller) && strstr(caller.dli_fname, "libcuda.so")) {
+		refuse_driver = false;
+		return NULL;
+	}
 	if (__builtin_mul_overflow(count, size, &size))
 		return NULL;
 	memory = malloc(size);
@@ -401,10 +408,78 @@ static void run_full(void)
 	run_full_module(counts_ptx, "counts", sum);
 }
 
+static void launch_lazy(CUresult got, CUfunction f, const char *name, CUdeviceptr sum)
+{
+	void *params[] = { &sum };
+	uint64_t value;
+
+	refuse_driver = false;
+	CHECK(cuMemsetD8_v2(sum, 0, sizeof(value)));
+	if (!got)
+		CHECK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	CHECK(cuCtxSynchronize());
+	CHECK(cuMemcpyDtoH_v2(&value, sum, sizeof(value)));
+	printf("%s: %d, %llu threads\n", name, (int)got, (unsigned long long)value);
+}
+
+static void run_lazy_module(const char *text, const char *name, CUdeviceptr sum)
+{
+	CUfunction f = NULL;
+	CUmodule late;
+	CUresult got;
+
+	CHECK(cuModuleLoadData(&late, text));
+	refuse_driver = true;
+	got = cu.cuModuleGetFunction(&f, late, name);
+	launch_lazy(got, f, name, sum);
+	CHECK(cuModuleUnload(late));
+}
+
+static void run_lazy_library(const char *text, const char *name, CUdeviceptr sum)
+{
+	CUcontext other, primary;
+	CUfunction f = NULL;
+	CUkernel kernel = NULL;
+	CUlibrary late;
+	CUresult got;
+
+	CHECK(cuLibraryLoadData(&late, text, NULL, NULL, 0, NULL, NULL, 0));
+	refuse_driver = true;
+	got = cu.cuLibraryGetKernel(&kernel, late, name);
+	launch_lazy(got, (CUfunction)kernel, name, sum);
+	CHECK(cuLibraryUnload(late));
+
+	/* A second context loads it when the kernel is first asked for there. */
+	CHECK(cuLibraryLoadData(&late, text, NULL, NULL, 0, NULL, NULL, 0));
+	CHECK(cuLibraryGetKernel(&kernel, late, name));
+	CHECK(cuKernelGetFunction(&f, kernel));
+	launch_lazy(CUDA_SUCCESS, f, name, sum);
+	CHECK(cuCtxGetCurrent(&primary));
+	CHECK(cuCtxCreate_v2(&other, 0, 0));
+	refuse_driver = true;
+	got = cu.cuKernelGetFunction(&f, kernel);
+	launch_lazy(got, f, name, sum);
+	CHECK(cuCtxSetCurrent(primary));
+	CHECK(cuCtxDestroy_v2(other));
+	CHECK(cuLibraryUnload(late));
+}
+
+static void run_lazy(void)
+{
+	CUdeviceptr sum;
+
+	CHECK(cuMemAlloc_v2(&sum, sizeof(uint64_t)));
+	run_lazy_module(adds_ptx, "adds", sum);
+	run_lazy_library(adds_ptx, "adds", sum);
+	run_lazy_module(counts_ptx, "counts", sum);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
+	if (!strcmp(what, "lazy"))
+		setenv("CUDA_MODULE_LOADING", "LAZY", 1);
 	find_driver();
 	if (!strcmp(what, "answers") && argc > 2)
 		refuse_in = atoi(argv[2]);
@@ -421,6 +496,8 @@ int main(int argc, char **argv)
 		run_old();
 	else if (!strcmp(what, "full"))
 		run_full();
+	else if (!strcmp(what, "lazy"))
+		run_lazy();
 	else if (!strcmp(what, "ways"))
 		run_ways();
 	else

@@ -108,6 +108,31 @@ START_TEST(changed_in_place)
 }
 END_TEST
 
+/* The same when the driver cannot load it at the moment when the program first asks for the kernel. */
+START_TEST(loaded_late)
+{
+	struct run_options options = { .timeline = true, .object = "examples/bpf/threads.bpf.o" };
+	const struct gputrace_kernel *kernel = NULL;
+	unsigned plain_kernels = 0;
+
+	run_plain(&plain, false, "lazy", NULL);
+	run_target(&run, &options, "lazy", NULL);
+	/* By module, by library, by a kernel of a library in one context and in another. */
+	ck_assert_str_eq(plain.output, "adds: 2, 0 threads\nadds: 2, 0 threads\nadds: 0, 32 threads\nadds: 2, 0 threads\ncounts: 2, 0 threads\n");
+	ck_assert_str_eq(run.output, "adds: 0, 32 threads\nadds: 0, 32 threads\nadds: 0, 32 threads\nadds: 0, 32 threads\ncounts: 2, 0 threads\n");
+	ck_assert_ptr_nonnull(strstr(run.notes, "counts could not be loaded with programs in it (CUresult 2), and cannot be without: it uses counter"));
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 4);
+	/* Only one of them ran with programs. */
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 32);
+	ck_assert_uint_eq(run_map_value(&run, "left", 0, 0), 32);
+	while ((kernel = gputrace_target_next_kernel(run.target, kernel)))
+		if (gputrace_kernel_get_reason(kernel) && strstr(gputrace_kernel_get_reason(kernel), "would not load the kernel with programs in it (CUresult 2)"))
+			plain_kernels++;
+	ck_assert_uint_eq(plain_kernels, 1);
+	ck_assert_uint_eq(run.lost, 0);
+}
+END_TEST
+
 START_TEST(resolved)
 {
 	run_both("examples/bpf/threads.bpf.o", "resolved", NULL);
@@ -207,6 +232,8 @@ int main(void)
 	tcase_add_loop_test(tcase, refused_memory, 1, 41);
 	tcase_add_test(tcase, no_room_for_a_copy);
 	tcase_add_test(tcase, changed_in_place);
+	if (!real_device)	/* whose driver's memory is not ours to refuse */
+		tcase_add_test(tcase, loaded_late);
 	tcase_add_test(tcase, resolved);
 	tcase_add_test(tcase, twins);
 	tcase_add_test(tcase, twins_left_as_they_are);

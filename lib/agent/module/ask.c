@@ -139,11 +139,13 @@ void *gt_ask_function_apart(CUlibrary library, void *function, const char *name,
 	if (gt_cu.cuLibraryGetKernel(&copy, library, name))
 		return NULL;
 	if (kind == GT_HANDLE_LIBRARY) {
-		gt_ask_same_for_kernels(function, copy);
+		if (function)
+			gt_ask_same_for_kernels(function, copy);
 		return copy;
 	}
 	if (gt_cu.cuKernelGetFunction(&copied, copy))
 		return NULL;
-	gt_ask_same_for_functions(function, copied);
+	if (function)
+		gt_ask_same_for_functions(function, copied);
 	return copied;
 }

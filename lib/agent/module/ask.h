@@ -33,7 +33,10 @@ bool gt_ask_params(void *function, size_t *ret_count, size_t *ret_end);
 void gt_ask_same_for_functions(CUfunction function, CUfunction copy);
 void gt_ask_same_for_kernels(CUkernel kernel, CUkernel copy);
 
-/* What a library of ours has by this name, with the same set, to stand in for a function or kernel; NULL: nothing. */
+/*
+ * What a library of ours has by this name, with the same set, to stand in for a function or kernel, or for one that
+ * cannot be had (function NULL).  NULL: nothing.
+ */
 void *gt_ask_function_apart(CUlibrary library, void *function, const char *name, enum gt_handle kind);
 
 #endif

@@ -10,21 +10,43 @@
 /* When the call succeeds, learn from what it returned. */
 #define LEARN(CALL, LESSON) GT_AROUND((void)0, CALL, LESSON)
 
+/* A function that is got: when the driver does not give it, something may stand in for it. */
+#define GET(to, CALL, LESSON, STAND_IN) \
+	bool own = gt_enter(); \
+	void *stand_in = NULL; \
+	CUresult result = CALL; \
+	int saved = errno; \
+	\
+	if (own && !result) \
+		LESSON; \
+	else if (own && to) \
+		stand_in = STAND_IN; \
+	if (stand_in) { \
+		*to = stand_in; \
+		result = CUDA_SUCCESS; \
+	} \
+	gt_leave(); \
+	errno = saved; \
+	return result
+
 static CUresult hook_cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
-	LEARN(gt_cu.cuModuleGetFunction(function, module, name),
-	      gt_function_named(*function, module, name, GT_HANDLE_MODULE));
+	GET(function, gt_cu.cuModuleGetFunction(function, module, name),
+	    gt_function_named(*function, module, name, GT_HANDLE_MODULE),
+	    gt_function_stand_in(module, name, GT_HANDLE_MODULE, result));
 }
 
 static CUresult hook_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
-	LEARN(gt_cu.cuLibraryGetKernel(kernel, library, name),
-	      gt_function_named(*kernel, library, name, GT_HANDLE_LIBRARY));
+	GET(kernel, gt_cu.cuLibraryGetKernel(kernel, library, name),
+	    gt_function_named(*kernel, library, name, GT_HANDLE_LIBRARY),
+	    gt_function_stand_in(library, name, GT_HANDLE_LIBRARY, result));
 }
 
 static CUresult hook_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 {
-	LEARN(gt_cu.cuKernelGetFunction(function, kernel), gt_function_alias(*function, kernel));
+	GET(function, gt_cu.cuKernelGetFunction(function, kernel), gt_function_alias(*function, kernel),
+	    gt_function_stand_in_here(kernel, result));
 }
 
 static CUresult hook_cuLibraryGetModule(CUmodule *module, CUlibrary library)

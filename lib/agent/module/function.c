@@ -188,7 +188,7 @@ struct gt_kernel *gt_function_discover(void *function, const char *why)
 	if (!kernel) {
 		loaded = gt_functions_loaded(function);
 		module = loaded ? unlisted_in(loaded->module) : NULL;
-		kernel = gt_unseen_kernel(function, module ? module->id : 0, module ? module->unlisted : why);
+		kernel = gt_unseen_kernel(function, module ? module->id : 0, GT_REASON_BEFORE, module ? module->unlisted : why);
 		if (kernel)
 			gt_functions_add(function, loaded ? loaded : &unseen, kernel);
 	}

@@ -106,6 +106,13 @@ void *gt_function_original(const void *copy);
  * NULL: *why says why it cannot stand in.
  */
 void *gt_function_own(void *function, char *why, size_t why_size);
+/*
+ * For a function that the driver would not give (result): the program's own kernel out of a second module, likewise.
+ * By name from a module or library, or for a kernel of a library in the current context.  NULL: it cannot be had, which a
+ * note says when it is our doing.
+ */
+void *gt_function_stand_in(void *handle, const char *name, enum gt_handle kind, CUresult result);
+void *gt_function_stand_in_here(void *kernel, CUresult result);
 /* How many copies the module with this handle has; is one of them called so? */
 unsigned gt_module_copies(void *handle);
 bool gt_module_has_copy(void *handle, const char *name);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels that carry programs in place have nothing beside them that the driver could
- * launch when it will not launch them: the program's own code is loaded a second time then.
+ * launch when it will not launch them, or not even load them: the program's own code is
+ * loaded a second time then.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "lib/agent/instrument/instrument.h"
 #include "lib/agent/module/ask.h"
 #include "lib/agent/module/handle.h"
+#include "lib/agent/module/unseen.h"
 
 static bool code_fits(const struct gt_source *source, const char *name, char *why, size_t why_size)
 {
@@ -61,7 +63,7 @@ static bool fits(const struct gt_module *module, const char *name, char *why, si
 	struct gt_source source;
 	bool possible = false;
 
-	snprintf(why, why_size, "there was no memory to keep the program's own code");
+	snprintf(why, why_size, "the program's own code was not kept");
 	if (!module->own || !gt_source_open(module->own, gt_device_arch(), &source))
 		return false;
 	/* As the driver: text when there is no machine code. */
@@ -122,4 +124,70 @@ void *gt_function_own(void *function, char *why, size_t why_size)
 		own = gt_ask_function_apart(loaded->own, function, kernel->name, kind);
 	pthread_mutex_unlock(&gt_modules_lock);
 	return own;
+}
+
+/* ---- not even loaded ---- */
+
+/* Its launches are the program's own; the list of kernels says why. */
+static void note_stand_in(struct gt_loaded *loaded, void *function, CUresult result)
+{
+	struct gt_kernel *kernel;
+	char why[128];
+
+	snprintf(why, sizeof(why), "the driver would not load the kernel with programs in it (CUresult %d)", (int)result);
+	kernel = gt_unseen_kernel(function, loaded->module->id, GT_REASON_COMPILE, why);
+	if (kernel)
+		gt_functions_add(function, loaded, kernel);
+}
+
+static void note_failure(struct gt_kernel *kernel, CUresult result, const char *why)
+{
+	if (!atomic_exchange(&kernel->said, true))
+		gt_note(4, "%.128s could not be loaded with programs in it (CUresult %d), and cannot be without: %s",
+			kernel->name, (int)result, why);
+}
+
+void *gt_function_stand_in(void *handle, const char *name, enum gt_handle kind, CUresult result)
+{
+	struct gt_kernel *kernel = NULL;
+	struct gt_loaded *loaded;
+	char why[256] = "the driver does not give it";
+	void *own = NULL;
+
+	pthread_mutex_lock(&gt_modules_lock);
+	loaded = name ? gt_loaded_get(handle) : NULL;
+	/* Kernels without programs are in the same image. */
+	if (loaded && gt_module_is_changed(loaded->module))
+		kernel = gt_loaded_kernel(loaded, name);
+	if (kernel && own_code(loaded, kernel, why, sizeof(why)))
+		own = gt_ask_function_apart(loaded->own, NULL, name, kind);
+	if (own)
+		note_stand_in(loaded, own, result);
+	else if (kernel)
+		note_failure(kernel, result, why);
+	pthread_mutex_unlock(&gt_modules_lock);
+	return own;
+}
+
+void *gt_function_stand_in_here(void *kernel, CUresult result)
+{
+	struct gt_kernel *known = gt_function_find(kernel);
+	char why[256] = "the driver does not give it";
+	CUfunction function = NULL;
+	struct gt_loaded *loaded;
+	void *own;
+
+	if (!known || !known->module || !gt_module_is_changed(known->module))
+		return NULL;
+	own = gt_function_own(kernel, why, sizeof(why));
+	if (own && gt_cu.cuKernelGetFunction(&function, own))
+		function = NULL;
+	pthread_mutex_lock(&gt_modules_lock);
+	loaded = gt_functions_loaded(kernel);
+	if (function && loaded)
+		note_stand_in(loaded, function, result);
+	else
+		note_failure(known, result, why);
+	pthread_mutex_unlock(&gt_modules_lock);
+	return function;
 }

@@ -24,7 +24,7 @@ static unsigned attribute(void *function, CUfunction_attribute which)
 	return gt_ask_attribute(function, which, &value) && value > 0 ? (unsigned)value : 0;
 }
 
-static void report(struct unseen *unseen, void *function, const char *why)
+static void report(struct unseen *unseen, void *function, enum gt_reason reason, const char *why)
 {
 	struct gt_cubin_kernel code = {
 		.registers = attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS),
@@ -32,7 +32,7 @@ static void report(struct unseen *unseen, void *function, const char *why)
 		.local_bytes = attribute(function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
 	};
 	struct gt_report report = {
-		.reason = GT_REASON_BEFORE,
+		.reason = reason,
 		.text = why,
 		.code = &code,
 		.module = unseen->module,
@@ -69,7 +69,7 @@ static struct unseen *find(const char *name, uint32_t module)
 	return unseen;
 }
 
-struct gt_kernel *gt_unseen_kernel(void *function, uint32_t module, const char *why)
+struct gt_kernel *gt_unseen_kernel(void *function, uint32_t module, enum gt_reason reason, const char *why)
 {
 	const char *name = gt_ask_name(function);
 	struct unseen *unseen;
@@ -83,7 +83,7 @@ struct gt_kernel *gt_unseen_kernel(void *function, uint32_t module, const char *
 		return NULL;
 	/* Another session may have found another reason. */
 	if (!unseen->told || !unseen->kernel.why || strcmp(unseen->kernel.why, why))
-		report(unseen, function, why);
+		report(unseen, function, reason, why);
 	unseen->known = unseen->told = true;
 	return &unseen->kernel;
 }
