@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/object/gpu-abi.h"
 #include "lib/object/object.h"
 #include "tests/suite.h"
 
