@@ -151,17 +151,26 @@ static size_t put_frames(struct gt_thread *thread, const struct frame *frame, ui
 	return size + count * sizeof(record->words[0]);
 }
 
+/* Without a ring of its own, or at the end of that; the record takes a kilobyte of the stack. */
+__attribute__((noinline)) static void emit_frames(struct gt_thread *thread, const struct frame *frame, uint64_t leave,
+						  uint64_t result)
+{
+	struct record record;
+	size_t size = put_frames(thread, frame, leave, result, &record);
+
+	gt_thread_emit(thread, GT_REC_CALL, &record, size, NULL, 0);
+}
+
 static void write_frames(struct gt_thread *thread, const struct frame *frame, uint64_t leave, uint64_t result)
 {
 	size_t max = sizeof(struct gt_rec_call) +
 		     (frame->site->arg_count + gt_session.stack_frames) * sizeof(uint64_t);
-	struct record *in_place = gt_thread_open(thread, max), copied;
+	struct record *record = gt_thread_open(thread, max);
 
-	if (in_place) {
-		gt_thread_close(thread, GT_REC_CALL, put_frames(thread, frame, leave, result, in_place));
-		return;
-	}
-	gt_thread_emit(thread, GT_REC_CALL, &copied, put_frames(thread, frame, leave, result, &copied), NULL, 0);
+	if (record)
+		gt_thread_close(thread, GT_REC_CALL, put_frames(thread, frame, leave, result, record));
+	else
+		emit_frames(thread, frame, leave, result);
 }
 
 /* With the registers behind the arguments, and then as much of the stack as is wanted. */
