@@ -41,11 +41,14 @@ GPUTRACE_API int gputrace_attach_program(struct gputrace_target *target,
 
 /*
  * Attach everything in an object: GPU programs as above, kernel programs through
- * libbpf.  All or nothing.  A map that both kinds use is one map for both, which
+ * libbpf.  All or nothing.  Uprobes run for the target's process and those that it
+ * starts; of processes that are only watched, in every file of the library that they
+ * have or load later, unless the section names a path.  A map that both kinds use is one map for both, which
  * must be a BPF_MAP_TYPE_ARRAY (BPF_F_MMAPABLE need not be said).
  * Further errors: those of libbpf and bpf(2); -ENOEXEC: it holds no programs; -EPERM: no
  * permission for kernel programs; -EOPNOTSUPP: both use a map of another type; -EBUSY: both use a map
- * that gputrace_attach_program() has put on the GPU before; -ENOSPC: 32 maps are shared.
+ * that gputrace_attach_program() has put on the GPU before, or a program under valgrind has a
+ * uprobe's file mapped; -ENOSPC: 32 maps are shared.
  */
 GPUTRACE_API int gputrace_attach_object(struct gputrace_target *target,
 					struct gputrace_object *object,

@@ -218,11 +218,19 @@ static int load_kernel_programs(struct gputrace_link *link, struct gputrace_obje
 /* Shared maps have their contents before any program runs. */
 static int attach_kernel_programs(struct gputrace_link *link, struct gputrace_object *object)
 {
+	const struct gputrace_target *target = link->target;
+	const struct gt_program_links_opts opts = {
+		.libcuda = target->libcuda,
+		.pid = target->pid,
+		.translated = target->translated,
+		.follow = target->kind == GT_TARGET_WATCHED,
+		.notes = &link->notes,
+	};
 	int r = load_kernel_programs(link, object);
 
 	if (!r)
 		r = gt_shared_connect(link->target, object, link->programs);
-	return r ? r : gt_kernel_programs_attach(link->programs, link->target->libcuda, link->target->pid);
+	return r ? r : gt_kernel_programs_attach(link->programs, &opts);
 }
 
 int gputrace_attach_object(struct gputrace_target *target, struct gputrace_object *object,

@@ -7,6 +7,7 @@
 #include "lib/reader/reader.h"
 #include "lib/symbol/symbolizer.h"
 #include "lib/uprobe/api_trace.h"
+#include "lib/uprobe/kernel_programs.h"
 
 static struct gt_process *process_by_pid(struct gputrace_target *target, uint32_t pid)
 {
@@ -134,6 +135,8 @@ unsigned gt_reader_drain_api(struct gputrace_reader *reader)
 		if (n > 0)
 			count += (unsigned)n;
 		lost += link->api ? gt_api_trace_lost(link->api) : 0;
+		if (link->programs)
+			gt_kernel_programs_look(link->programs);
 		say_notes(reader, link);
 	}
 	if (lost > reader->api_lost) {

@@ -11,6 +11,7 @@
 #include "lib/target/target.h"
 #include "lib/uprobe/api_trace.h"
 #include "lib/uprobe/find_library.h"
+#include "lib/uprobe/kernel_programs.h"
 #include "lib/util/error.h"
 
 static int look_at(struct gputrace_target *target)
@@ -57,6 +58,7 @@ bool gt_watch_is_over(struct gputrace_target *target)
 	for (const struct gputrace_link *link = target->links; link; link = link->next) {
 		attached |= !link->detached;
 		running |= !link->detached && link->api && gt_api_trace_has_processes(link->api);
+		running |= link->programs && gt_kernel_programs_have_processes(link->programs);
 	}
 	return target->let_go || (target->links && !attached) || (exited && !running);
 }

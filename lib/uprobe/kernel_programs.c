@@ -4,8 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +16,7 @@
 
 struct gt_kernel_programs {
 	struct bpf_object *object;
-	struct bpf_link **links;
-	unsigned count;
-	unsigned wanted;
+	struct gt_program_links *links;		/* NULL: they are not attached */
 };
 
 /* ---- what of the object to load ---- */
@@ -107,119 +103,7 @@ static int change_map(struct bpf_object *object, const struct gt_kernel_map *wis
 	return r < 0 ? gt_error(r, "map %s cannot be prepared for the kernel: %s", wish->name, strerror(-r)) : 0;
 }
 
-/* ---- where a uprobe section points ---- */
-
-struct place {
-	bool is_uprobe, at_return;
-	char path[512], function[256];
-	size_t offset;		/* into the function */
-};
-
-/* "uprobe", "uretprobe", either with ".s" for sleepable; NULL for others, else what follows. */
-static const char *after_kind(const char *section, struct place *place)
-{
-	size_t kind = strcspn(section, "/");
-
-	place->at_return = !strncmp(section, "uretprobe", 9);
-	if (!(kind == 6 && !strncmp(section, "uprobe", 6)) &&
-	    !(kind == 8 && !strncmp(section, "uprobe.s", 8)) &&
-	    !(kind == 9 && !strncmp(section, "uretprobe", 9)) &&
-	    !(kind == 11 && !strncmp(section, "uretprobe.s", 11)))
-		return NULL;
-	return section[kind] ? section + kind + 1 : section + kind;
-}
-
-static bool means_libcuda(const char *path)
-{
-	return !*path || !strcmp(path, "libcuda.so.1") || !strcmp(path, "libcuda.so") ||
-	       !strcmp(path, "libcuda");
-}
-
-/* [PATH:]FUNCTION[+OFFSET], the path up to the last colon. */
-static int parse_place(const char *section, const char *libcuda, struct place *place)
-{
-	const char *spec = after_kind(section, place), *colon;
-	char *plus, *end;
-
-	place->is_uprobe = spec != NULL;
-	if (!spec)
-		return 0;
-	colon = strrchr(spec, ':');
-	snprintf(place->path, sizeof(place->path), "%.*s", colon ? (int)(colon - spec) : 0, spec);
-	snprintf(place->function, sizeof(place->function), "%s", colon ? colon + 1 : spec);
-	plus = strchr(place->function, '+');
-	if (plus) {
-		*plus = '\0';
-		place->offset = strtoull(plus + 1, &end, 0);
-		if (!plus[1] || *end)
-			return gt_error(-EINVAL, "section \"%s\": \"%s\" is no offset", section, plus + 1);
-	}
-	if (!place->function[0])
-		return gt_error(-EINVAL, "section \"%s\" names no function; write uprobe/FUNCTION for one of "
-				"the driver's, or uprobe/LIBRARY:FUNCTION", section);
-	if (!means_libcuda(place->path))
-		return 0;
-	if (!libcuda)
-		return gt_error(-ENOENT, "section \"%s\" needs libcuda.so.1, which was not found", section);
-	snprintf(place->path, sizeof(place->path), "%s", libcuda);
-	return 0;
-}
-
-/* ---- attaching ---- */
-
-static int attach_failed(int error, const struct bpf_program *program, const struct place *place,
-			 struct gt_bpf_log *log)
-{
-	char what[1024];
-
-	if (error == -ENOENT && place->is_uprobe)
-		return gt_error(error, "program %s: %s has no function %s, or is not there",
-				bpf_program__name(program), place->path, place->function);
-	snprintf(what, sizeof(what), "attach program %s (section \"%s\")",
-		 bpf_program__name(program), bpf_program__section_name(program));
-	return gt_uprobe_error(error, what, gt_bpf_log_last(log));
-}
-
-static struct bpf_link *attach_uprobe(const struct bpf_program *program, const struct place *place, pid_t pid)
-{
-	LIBBPF_OPTS(bpf_uprobe_opts, opts,
-		    .retprobe = place->at_return,
-		    .func_name = place->function);
-
-	return bpf_program__attach_uprobe_opts(program, pid, place->path, place->offset, &opts);
-}
-
-static int attach_program(struct gt_kernel_programs *programs, const struct bpf_program *program,
-			  const char *libcuda, pid_t pid, struct gt_bpf_log *log)
-{
-	struct place place = { 0 };
-	struct bpf_link *link;
-	int r = parse_place(bpf_program__section_name(program), libcuda, &place);
-
-	if (r < 0)
-		return r;
-	link = place.is_uprobe ? attach_uprobe(program, &place, pid) : bpf_program__attach(program);
-	if (!link)
-		return attach_failed(-errno, program, &place, log);
-	programs->links[programs->count++] = link;
-	return 0;
-}
-
-static int attach_all(struct gt_kernel_programs *programs, const char *libcuda, pid_t pid,
-		      struct gt_bpf_log *log)
-{
-	struct bpf_program *program;
-	int r = 0;
-
-	programs->links = calloc(programs->wanted + 1, sizeof(*programs->links));
-	if (!programs->links)
-		return gt_error(-ENOMEM, "no memory for %u programs", programs->wanted);
-	bpf_object__for_each_program(program, programs->object) {
-		if (r == 0 && bpf_program__autoload(program))
-			r = attach_program(programs, program, libcuda, pid, log);
-	}
-	return r;
-}
+/* ---- loading ---- */
 
 static int load_failed(int error, struct gt_bpf_log *log)
 {
@@ -268,9 +152,7 @@ static int load(struct gt_kernel_programs *programs, const void *elf, size_t siz
 
 static void release(struct gt_kernel_programs *programs)
 {
-	for (unsigned i = 0; i < programs->count; i++)
-		bpf_link__destroy(programs->links[i]);
-	free(programs->links);
+	gt_program_links_close(programs->links);
 	bpf_object__close(programs->object);
 	free(programs);
 }
@@ -285,7 +167,6 @@ int gt_kernel_programs_load(const void *elf, size_t size, const char *const *nam
 
 	if (!programs)
 		return gt_error(-ENOMEM, "no memory for kernel programs");
-	programs->wanted = count;
 	gt_bpf_log_begin(&log);
 	r = load(programs, elf, size, names, count, maps, map_count, &log);
 	if (r < 0)
@@ -296,15 +177,31 @@ int gt_kernel_programs_load(const void *elf, size_t size, const char *const *nam
 	return r;
 }
 
-int gt_kernel_programs_attach(struct gt_kernel_programs *programs, const char *libcuda, pid_t pid)
+int gt_kernel_programs_attach(struct gt_kernel_programs *programs, const struct gt_program_links_opts *opts)
 {
 	struct gt_bpf_log log;
 	int r;
 
 	gt_bpf_log_begin(&log);
-	r = attach_all(programs, libcuda, pid, &log);
+	r = gt_program_links_open(programs->object, opts, &log, &programs->links);
 	gt_bpf_log_end();
 	return r;
+}
+
+void gt_kernel_programs_look(struct gt_kernel_programs *programs)
+{
+	struct gt_bpf_log log;
+
+	if (!programs->links)
+		return;
+	gt_bpf_log_begin(&log);
+	gt_program_links_look(programs->links, &log);
+	gt_bpf_log_end();
+}
+
+bool gt_kernel_programs_have_processes(const struct gt_kernel_programs *programs)
+{
+	return programs->links && gt_program_links_has_processes(programs->links);
 }
 
 void gt_kernel_programs_detach(struct gt_kernel_programs *programs)

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+
+#include "lib/uprobe/program_links.h"
 
 struct gt_kernel_programs;
 
@@ -29,12 +30,14 @@ int gt_kernel_programs_load(const void *elf, size_t size, const char *const *nam
 			    const struct gt_kernel_map *maps, unsigned map_count,
 			    struct gt_kernel_programs **ret_programs);
 
-/*
- * Attach them; uprobe sections without a path or whose library is "libcuda.so.1"
- * get `libcuda`.  pid: for uprobes, the process they are for, -1 for all.
- * Errors with gt_error() text: some may be attached then.
- */
-int gt_kernel_programs_attach(struct gt_kernel_programs *programs, const char *libcuda, pid_t pid);
+/* Attach them.  Errors of gt_program_links_open(), with gt_error() text: none is attached then. */
+int gt_kernel_programs_attach(struct gt_kernel_programs *programs, const struct gt_program_links_opts *opts);
+
+/* Attach them to files that were loaded since, too. */
+void gt_kernel_programs_look(struct gt_kernel_programs *programs);
+
+/* Is any of the processes running that their uprobes are for?  false also when that is not known. */
+bool gt_kernel_programs_have_processes(const struct gt_kernel_programs *programs);
 
 /* Detach and unload; NULL is fine. */
 void gt_kernel_programs_detach(struct gt_kernel_programs *programs);

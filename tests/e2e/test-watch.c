@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that are only watched: all of the machine, or one and its descendants. */
+#include <bpf/bpf.h>
 #include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -277,6 +278,105 @@ START_TEST(functions_of_what_is_mapped)
 }
 END_TEST
 
+/* The map of watched.bpf.c, which only the operating system's kernel has. */
+static int find_counts(void)
+{
+	struct bpf_map_info info;
+	uint32_t id = 0, size;
+	int fd;
+
+	while (!bpf_map_get_next_id(id, &id)) {
+		fd = bpf_map_get_fd_by_id(id);
+		memset(&info, 0, sizeof(info));
+		size = sizeof(info);
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) && !strcmp(info.name, "gt_test_calls"))
+			return fd;
+		close(fd);
+	}
+	ck_abort_msg("no map");
+}
+
+static uint64_t count_of(int counts, int pid)
+{
+	uint32_t key = (uint32_t)pid;
+	uint64_t count = 0;
+
+	bpf_map_lookup_elem(counts, &key, &count);
+	return count;
+}
+
+static int watch_by_object(int pid, struct gputrace_object **ret_object)
+{
+	ck_assert_msg(!gputrace_object_open_file(NULL, "tests/e2e/watched.bpf.o", ret_object), "%s", gputrace_last_error());
+	ck_assert_int_eq(gputrace_target_watch(NULL, pid, &target), 0);
+	ck_assert_msg(!gputrace_attach_object(target, *ret_object, &link_), "%s", gputrace_last_error());
+	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
+	return find_counts();
+}
+
+static void end_watch(struct gputrace_object *object, int counts)
+{
+	close(counts);
+	gputrace_reader_unref(reader);
+	gputrace_link_unref(link_);
+	gputrace_target_unref(target);
+	gputrace_object_unref(object);
+}
+
+/* A user's programs run for the descendants too, and for nobody else; the stream ends with the last of them. */
+START_TEST(programs_for_descendants)
+{
+	struct program parent, stranger;
+	struct gputrace_object *object;
+	uint32_t key, *last = NULL;
+	uint64_t sum = 0;
+	int counts, r;
+
+	start(&parent, 1);
+	start(&stranger, 0);
+	counts = watch_by_object(parent.pid, &object);
+	tell(&stranger, "cf");
+	tell(&parent, "cfc");
+	end(&parent);
+	while ((r = gputrace_reader_wait(reader, PATIENCE_MS)) == 1) {
+		while (gputrace_reader_next(reader))
+			;
+	}
+	ck_assert_int_eq(r, -ENODATA);
+	for (; !bpf_map_get_next_key(counts, last, &key); last = &key)
+		sum += count_of(counts, (int)key);
+	ck_assert_uint_eq(sum, 1 + 2 + 1);
+	ck_assert_uint_eq(count_of(counts, stranger.pid), 0);
+	end(&stranger);
+	end_watch(object, counts);
+}
+END_TEST
+
+/* In whatever file of libcuda, also one that nobody has had before. */
+START_TEST(programs_in_every_file)
+{
+	struct program before, after;
+	struct gputrace_object *object;
+	int counts;
+
+	start(&before, 0);
+	counts = watch_by_object(GPUTRACE_EVERY_PROCESS, &object);
+	loaded = other;
+	start(&after, 0);
+	ck_assert_int_ge(gputrace_reader_wait(reader, 100), 0);
+	tell(&before, "c");
+	tell(&after, "cc");
+	ck_assert_uint_eq(count_of(counts, before.pid), 1);
+	ck_assert_uint_eq(count_of(counts, after.pid), 2);
+	ck_assert_int_eq(gputrace_link_detach(link_), 0);
+	tell(&before, "c");
+	ck_assert_uint_eq(count_of(counts, before.pid), 1);
+	end(&before);
+	end(&after);
+	end_watch(object, counts);
+}
+END_TEST
+
 START_TEST(what_cannot_be)
 {
 	struct gputrace_api_opts by_agent = { .size = sizeof(by_agent), .flags = GPUTRACE_API_AGENT };
@@ -328,6 +428,8 @@ int main(void)
 	tcase_add_test(tcase, one_started_before_and_one_afterwards);
 	tcase_add_test(tcase, a_process_and_its_descendants);
 	tcase_add_test(tcase, every_file_of_the_driver);
+	tcase_add_test(tcase, programs_for_descendants);
+	tcase_add_test(tcase, programs_in_every_file);
 	tcase_add_test(tcase, functions_of_what_is_mapped);
 	tcase_add_test(tcase, what_cannot_be);
 	status = run_case("watch", tcase);

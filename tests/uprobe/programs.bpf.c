@@ -7,7 +7,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 4);
+	__uint(max_entries, 6);
 	__type(key, __u32);
 	__type(value, __u64);
 } counts SEC(".maps");
@@ -48,6 +48,31 @@ SEC("uretprobe/libcuda.so.1:cuMemAlloc_v2")
 int on_alloc(REGS *regs)
 {
 	add(1, RESULT(regs));
+	return 0;
+}
+
+/* Of a library that is known by its name alone. */
+SEC("uprobe/libgtfake.so.1:cuMemAlloc_v2")
+int on_named(REGS *regs)
+{
+	(void)regs;
+	add(4, 1);
+	return 0;
+}
+
+SEC("uretprobe/libgtfake.so.1:cuMemAlloc_v2")
+int on_named_return(REGS *regs)
+{
+	(void)regs;
+	add(5, 1);
+	return 0;
+}
+
+SEC("uprobe.s/cuLaunchKernel")
+int on_launch_sleeping(REGS *regs)
+{
+	(void)regs;
+	add(4, 1);
 	return 0;
 }
 

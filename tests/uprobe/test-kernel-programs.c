@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -37,12 +38,13 @@ static void free_object(void)
 static int attach_part(size_t size, const char *const *names, unsigned count, const char *libcuda, pid_t pid,
 		       struct gt_kernel_programs **ret)
 {
+	const struct gt_program_links_opts opts = { .libcuda = libcuda, .pid = pid, .notes = &fake_notes };
 	struct gt_kernel_programs *programs;
 	int r = gt_kernel_programs_load(object, size, names, count, NULL, 0, &programs);
 
 	if (r < 0)
 		return r;
-	r = gt_kernel_programs_attach(programs, libcuda, pid);
+	r = gt_kernel_programs_attach(programs, &opts);
 	if (r < 0)
 		gt_kernel_programs_detach(programs);
 	else
@@ -125,6 +127,49 @@ START_TEST(test_everybody)
 }
 END_TEST
 
+static void call_in_children(int go, int ready)
+{
+	(void)ready;
+	wait_go(go);
+	for (int i = 0; i < 2; i++) {
+		struct fake fake;
+		pid_t child = fork();
+
+		if (!child) {
+			fake_open(&fake);
+			fake.cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	}
+}
+
+/* Those that it has started, too; that its sleepable ones do not is said. */
+START_TEST(test_started_processes)
+{
+	static const char *const names[] = { "on_launch", "on_launch_sleeping" };
+	struct child child = child_start(call_in_children), other = child_start(call_in_children);
+	struct gt_kernel_programs *programs;
+	char text[128], *note;
+
+	ck_assert_msg(attach(names, 2, child.pid, &programs) == 0, "%s", gt_error_text());
+	child_go(&child);
+	child_go(&other);
+	ck_assert(gt_kernel_programs_have_processes(programs));
+	child_end(&child);
+	child_end(&other);
+	ck_assert(!gt_kernel_programs_have_processes(programs));
+	ck_assert_uint_eq(count_at(programs, 0), 2);
+	ck_assert_uint_eq(count_at(programs, 4), 0);
+	snprintf(text, sizeof(text), "program on_launch_sleeping runs for process %d only", (int)child.pid);
+	note = gt_notes_take(&fake_notes);
+	ck_assert_msg(note && strstr(note, text), "%s", note);
+	free(note);
+	ck_assert_ptr_null(gt_notes_take(&fake_notes));
+	gt_kernel_programs_detach(programs);
+}
+END_TEST
+
 static void check_refused(const char *name, int error, const char *sentence_has)
 {
 	const char *names[] = { "on_launch", name };
@@ -186,6 +231,7 @@ int main(void)
 	tcase_add_checked_fixture(t, read_object, free_object);
 	tcase_add_test(t, test_attach);
 	tcase_add_test(t, test_everybody);
+	tcase_add_test(t, test_started_processes);
 	tcase_add_test(t, test_refused);
 	tcase_add_test(t, test_host_uses_libbpf);
 	return run_case("kernel-programs", t);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One library, several files: of programs that run and of those that come, in other folders and mount namespaces. */
+#include <bpf/bpf.h>
 #include <check.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "lib/uprobe/kernel_programs.h"
 #include "lib/uprobe/translated.h"
 #include "lib/util/error.h"
 #include "tests/suite.h"
@@ -408,6 +410,79 @@ START_TEST(test_under_valgrind)
 }
 END_TEST
 
+/* ---- a user's programs ---- */
+
+static struct gt_kernel_programs *open_programs(pid_t pid)
+{
+	static const char *const names[] = { "on_named", "on_named_return" };
+	const struct gt_program_links_opts opts = { .pid = pid, .follow = true, .notes = &fake_notes };
+	static char object[1 << 20];
+	struct gt_kernel_programs *programs;
+	FILE *file = fopen(PROGRAMS, "re");
+	size_t size;
+
+	ck_assert_ptr_nonnull(file);
+	size = fread(object, 1, sizeof(object), file);
+	fclose(file);
+	ck_assert_msg(gt_kernel_programs_load(object, size, names, 2, NULL, 0, &programs) == 0, "%s", gt_error_text());
+	ck_assert_msg(gt_kernel_programs_attach(programs, &opts) == 0, "%s", gt_error_text());
+	return programs;
+}
+
+static void expect_count(const struct gt_kernel_programs *programs, uint64_t count)
+{
+	for (uint32_t index = 4; index <= 5; index++) {
+		uint64_t value = 0;
+
+		ck_assert_int_eq(bpf_map_lookup_elem(gt_kernel_programs_map_fd(programs, "counts"), &index, &value), 0);
+		ck_assert_uint_eq(value, count);
+	}
+}
+
+/* Files of programs that run, and of one that comes. */
+START_TEST(test_programs)
+{
+	struct child first = begin("a", false), second = begin("b", true), third;
+	struct gt_kernel_programs *programs = open_programs(-1);
+	char path[64];
+
+	allocate(&first, 2);
+	allocate(&second, 3);
+	expect_count(programs, 5);
+	third = begin("c", false);
+	gt_kernel_programs_look(programs);
+	snprintf(path, sizeof(path), "%s/c", folder);
+	expect_late(&third, path);
+	allocate(&third, 10);
+	expect_count(programs, 15);
+	expect_note(NULL);
+	gt_kernel_programs_detach(programs);
+	child_end(&first);
+	child_end(&second);
+	child_end(&third);
+}
+END_TEST
+
+/* Files of others are not looked at, and what others do in a file that counts does not. */
+START_TEST(test_programs_of_a_tree)
+{
+	struct child inside = begin("a", false), same_file = begin("a", false), outside = begin("b", false);
+	struct gt_kernel_programs *programs = open_programs(inside.pid);
+
+	allocate(&inside, 2);
+	allocate(&same_file, 3);
+	allocate(&outside, 4);
+	gt_kernel_programs_look(programs);
+	allocate(&outside, 5);
+	expect_count(programs, 2);
+	expect_note(NULL);
+	gt_kernel_programs_detach(programs);
+	child_end(&inside);
+	child_end(&same_file);
+	child_end(&outside);
+}
+END_TEST
+
 START_TEST(test_notes)
 {
 	struct gt_notes notes = { .count = 0 };
@@ -456,6 +531,8 @@ int main(void)
 	tcase_add_test(t, test_tree);
 	tcase_add_test(t, test_other_file);
 	tcase_add_loop_test(t, test_shared_layer, 0, 2);
+	tcase_add_test(t, test_programs);
+	tcase_add_test(t, test_programs_of_a_tree);
 	tcase_add_test(t, test_notes);
 	if (is_set("VALGRIND") && !is_set("SANITIZE_FLAGS"))
 		tcase_add_test(t, test_under_valgrind);
