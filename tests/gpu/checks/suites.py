@@ -44,6 +44,12 @@ def end_to_end(lab):
 
 
 @check
+def processes(lab):
+    """What comes and goes, forks, or is not wanted, and is ended while the agent works."""
+    return suite(lab, "tests/e2e/test-processes")
+
+
+@check
 def shared_maps(lab):
     return suite(lab, "tests/e2e/test-shared")
 
