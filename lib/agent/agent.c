@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/agent/call/call.h"
-#include "lib/agent/context.h"
+#include "lib/agent/context/context.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/module/late.h"
 #include "lib/agent/module/module.h"

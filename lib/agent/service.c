@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "lib/agent/agent.h"
-#include "lib/agent/context.h"
+#include "lib/agent/context/context.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/launch/exec.h"
 #include "lib/agent/module/late.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/agent/context.h"
+#include "lib/agent/context/context.h"
 #include "lib/wire/cuda_abi.h"
 
 /*

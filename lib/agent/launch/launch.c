@@ -9,7 +9,7 @@
 
 #include "lib/agent/agent.h"
 #include "lib/agent/build/parts.h"
-#include "lib/agent/context.h"
+#include "lib/agent/context/context.h"
 #include "lib/agent/launch/fit.h"
 #include "lib/agent/table.h"
 #include "lib/agent/thread.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/agent/context.h"
+#include "lib/agent/context/context.h"
 #include "lib/agent/module/module.h"
 #include "lib/wire/wire.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/agent/agent.h"
-#include "lib/agent/context.h"
+#include "lib/agent/context/context.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/module/module.h"
 

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 
 #include "lib/agent/agent.h"
-#include "lib/agent/context.h"
+#include "lib/agent/context/context.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/launch/exec.h"
 #include "lib/agent/module/module.h"
