@@ -10,6 +10,7 @@
  *	target exits		threads leave by four different ways
  *	target buffer		parameters passed as one buffer; a kernel without any
  *	target private		function handles that came by no entry that can be watched
+ *	target files		code from a file, of a module and of a library; and files that are none
  *	target graph REPLAYS	a captured graph of 3 kernels and a node-built one of 2
  *	target reload N		the same module loaded, run and unloaded N times
  *	target threads N	four host threads with N launches each
@@ -362,6 +363,37 @@ static void run_graph(int replays)
 	}
 	CHECK(cuStreamSynchronize(v.stream));
 	printf("graph checksum %08x counter %u\n", checksum(&v, 2000), read_counter());
+}
+
+static void launch_bump(CUfunction f, unsigned threads)
+{
+	CHECK(cuLaunchKernel(f, 1, 1, 1, threads, 1, 1, 0, NULL, NULL, NULL));
+	CHECK(cuCtxSynchronize());
+}
+
+static void run_files(void)
+{
+	char path[] = "/tmp/gt-target-XXXXXX";
+	int fd = mkstemp(path);
+	CUlibrary library;
+	CUfunction f;
+	CUkernel kernel;
+	CUmodule other;
+
+	printf("an empty file: %d, none: %d\n", cu.cuModuleLoad(&other, path) == CUDA_SUCCESS,
+	       cu.cuModuleLoad(&other, "/no/such/file") == CUDA_SUCCESS);
+	if (write(fd, ptx, strlen(ptx)) != (ssize_t)strlen(ptx))
+		_exit(3);
+	CHECK(cuModuleUnload(module));
+	CHECK(cuModuleLoad(&module, path));
+	CHECK(cuLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0));
+	unlink(path);
+	launch_bump(function("bump"), 32);
+	CHECK(cuLibraryGetKernel(&kernel, library, "bump"));
+	CHECK(cuKernelGetFunction(&f, kernel));
+	launch_bump(f, 64);
+	printf("counter %u\n", read_counter());
+	CHECK(cuLibraryUnload(library));
 }
 
 static void run_reload(int times)
@@ -838,6 +870,8 @@ int main(int argc, char **argv)
 		run_buffer();
 	else if (!strcmp(what, "private"))
 		run_private();
+	else if (!strcmp(what, "files"))
+		run_files();
 	else if (!strcmp(what, "graph"))
 		run_graph(number);
 	else if (!strcmp(what, "reload"))

@@ -176,6 +176,19 @@ START_TEST(handles_out_of_nowhere)
 }
 END_TEST
 
+/* Whoever reads the file, the program or the driver: 32 threads of a module's kernel, 64 of a library's. */
+START_TEST(code_from_files)
+{
+	struct run_options options = counting();
+
+	run_plain(&plain, real_device, "files", NULL);
+	run_target(&run, &options, "files", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), 32 + 64);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 2);
+}
+END_TEST
+
 /* Each replay runs 1024 + 2048 + 32 captured threads and 32 + 64 in nodes. */
 START_TEST(graphs_replay_with_their_probes)
 {
@@ -511,6 +524,7 @@ int main(void)
 	tcase_add_test(tcase, lengths_are_measured);
 	tcase_add_test(tcase, other_ways_to_pass_parameters);
 	tcase_add_test(tcase, handles_out_of_nowhere);
+	tcase_add_test(tcase, code_from_files);
 	tcase_add_test(tcase, graphs_replay_with_their_probes);
 	tcase_add_test(tcase, modules_come_and_go);
 	tcase_add_test(tcase, images_left_as_they_are);

@@ -98,33 +98,32 @@ static CUresult hook_cuLibraryLoadData(CUlibrary *handle, const void *image, CUj
 				     library_values, library_count));
 }
 
+static bool read_all(int fd, char *bytes, size_t size)
+{
+	ssize_t n;
+
+	for (; size; bytes += n, size -= (size_t)n) {
+		n = read(fd, bytes, size);
+		if (n <= 0)
+			return false;
+	}
+	return true;
+}
+
 /* The file's bytes, with a NUL behind them for PTX text; NULL if it cannot be read. */
 static void *read_file(const char *path)
 {
-	struct stat stat;
-	size_t size, done = 0;
-	char *bytes = NULL;
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	char *bytes = NULL;
+	struct stat stat;
 
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && stat.st_size > 16 &&
-	    stat.st_size < 1l << 31) {
-		size = (size_t)stat.st_size;
-		bytes = malloc(size + 1);
-		while (bytes && done < size) {
-			ssize_t n = read(fd, bytes + done, size - done);
-
-			if (n <= 0)
-				break;
-			done += (size_t)n;
-		}
-		if (bytes && done < size) {
-			free(bytes);
-			bytes = NULL;
-		} else if (bytes) {
-			bytes[size] = 0;
-		}
+	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && stat.st_size > 16 && stat.st_size < 1l << 31)
+		bytes = calloc(1, (size_t)stat.st_size + 1);
+	if (bytes && !read_all(fd, bytes, (size_t)stat.st_size)) {
+		free(bytes);
+		bytes = NULL;
 	}
 	close(fd);
 	return bytes;
