@@ -121,6 +121,15 @@ void calls_add(void *data, const struct gt_api_call *call)
 	calls->list[calls->count++] = *call;
 }
 
+void calls_take(struct gt_api_trace *trace, struct calls *calls)
+{
+	size_t before = calls->count;
+	int n = gt_api_trace_consume(trace, calls_add, calls);
+
+	ck_assert_int_ge(n, 0);
+	ck_assert_uint_eq(calls->count - before, n);
+}
+
 void calls_clear(struct calls *calls)
 {
 	free(calls->list);
@@ -149,6 +158,19 @@ struct gt_api_trace_opts fake_opts(pid_t pid)
 {
 	return (struct gt_api_trace_opts){ .library = FAKECUDA, .ring_bytes = 4 << 20, .pid = pid,
 					   .notes = &fake_notes };
+}
+
+struct gt_api_trace *fake_trace(pid_t pid, unsigned flags)
+{
+	struct gt_api_trace_opts opts = fake_opts(pid);
+	struct gt_api_trace *trace = NULL;
+	int r;
+
+	opts.flags = flags;
+	r = gt_api_trace_open(&opts, &trace);
+	ck_assert_msg(r == 0, "%d: %s", r, gt_error_text());
+	ck_assert_ptr_null(gt_notes_take(&fake_notes));
+	return trace;
 }
 
 void skip_unless_permitted(void)

@@ -52,6 +52,8 @@ struct calls {
 };
 
 void calls_add(void *calls, const struct gt_api_call *call);
+/* Those that wait. */
+void calls_take(struct gt_api_trace *trace, struct calls *calls);
 void calls_clear(struct calls *calls);
 /* How many calls of a function, by its name. */
 size_t calls_count(const struct calls *calls, const char *name);
@@ -62,6 +64,8 @@ extern struct gt_notes fake_notes;
 
 /* Options for the fake library with a ring of 4 MiB, and those notes. */
 struct gt_api_trace_opts fake_opts(pid_t pid);
+/* A trace with these, and flags, which has nothing to say. */
+struct gt_api_trace *fake_trace(pid_t pid, unsigned flags);
 
 /* Exits with 77 and the reason when this machine does not permit uprobes. */
 void skip_unless_permitted(void);

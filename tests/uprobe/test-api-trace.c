@@ -3,18 +3,12 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -24,30 +18,6 @@
 #define THREADS 4
 #define ROUNDS 1000
 #define CHILD_ROUNDS 500
-
-static unsigned trace_flags;	/* for open_for() */
-
-static struct gt_api_trace *open_for(pid_t pid)
-{
-	struct gt_api_trace_opts opts = fake_opts(pid);
-	struct gt_api_trace *trace = NULL;
-	int r;
-
-	opts.flags = trace_flags;
-	r = gt_api_trace_open(&opts, &trace);
-	ck_assert_msg(r == 0, "%d: %s", r, gt_error_text());
-	ck_assert_ptr_null(gt_notes_take(&fake_notes));
-	return trace;
-}
-
-static void take(struct gt_api_trace *trace, struct calls *calls)
-{
-	size_t before = calls->count;
-	int n = gt_api_trace_consume(trace, calls_add, calls);
-
-	ck_assert_int_ge(n, 0);
-	ck_assert_uint_eq(calls->count - before, n);
-}
 
 static void sane(const struct calls *calls)
 {
@@ -156,11 +126,10 @@ START_TEST(test_counts)
 	size_t in_child = 0, threads = 0;
 	uint32_t seen[THREADS];
 
-	trace_flags = _i;
-	trace = open_for(child.pid);
+	trace = fake_trace(child.pid, _i);
 	child_go(&child);
 	child_end(&child);
-	take(trace, &calls);
+	calls_take(trace, &calls);
 	ck_assert_uint_eq(gt_api_trace_lost(trace), 0);
 	ck_assert_uint_eq(calls.count, THREADS * 3 * ROUNDS + 2 * CHILD_ROUNDS);
 	ck_assert_uint_eq(calls_count(&calls, "cuMemAlloc_v2"), THREADS * ROUNDS);
@@ -314,11 +283,10 @@ START_TEST(test_nesting)
 	struct child child = child_start(nested_calls);
 	struct gt_api_trace *trace;
 
-	trace_flags = _i;
-	trace = open_for(child.pid);
+	trace = fake_trace(child.pid, _i);
 	child_go(&child);
 	child_end(&child);
-	take(trace, &calls);
+	calls_take(trace, &calls);
 	sane(&calls);
 	check_nested(&calls);
 	check_depth(&calls);
@@ -368,7 +336,7 @@ START_TEST(test_overflow)
 	for (int i = 0; i < 20; i++)
 		ck_assert_int_le(gt_api_trace_consume(trace, slow_add, &calls), 57);
 	child_end(&child);
-	take(trace, &calls);
+	calls_take(trace, &calls);
 	sane(&calls);
 	ck_assert_uint_gt(calls.count, 0);
 	ck_assert_uint_gt(gt_api_trace_lost(trace), 0);
@@ -378,229 +346,7 @@ START_TEST(test_overflow)
 }
 END_TEST
 
-/* ---- who is watched ---- */
-
-static void call_twice(int go, int ready)
-{
-	fake_open(&fake);
-	fake.cuMemFree_v2(1);
-	tell(ready);
-	wait_go(go);
-	fake.cuMemFree_v2(2);
-}
-
-/* Two processes call one library; the other one started before, as the watched one did. */
-START_TEST(test_filter)
-{
-	struct calls calls = { 0 };
-	struct child watched = child_start(call_twice), other = child_start(call_twice);
-	struct gt_api_trace *trace;
-
-	trace_flags = 0;
-	child_wait_ready(&watched);
-	child_wait_ready(&other);
-	trace = open_for(watched.pid);
-	child_go(&other);
-	child_end(&other);
-	take(trace, &calls);
-	ck_assert_uint_eq(calls.count, 0);
-	child_go(&watched);
-	child_end(&watched);
-	gt_api_trace_detach(trace);
-	gt_api_trace_detach(trace);
-	take(trace, &calls);
-	ck_assert_uint_eq(calls.count, 1);
-	ck_assert_uint_eq(calls.list[0].pid, watched.pid);
-	ck_assert_uint_eq(calls.list[0].args[0], 2);
-	gt_api_trace_close(trace);
-	calls_clear(&calls);
-}
-END_TEST
-
-START_TEST(test_everybody)
-{
-	struct calls calls = { 0 };
-	struct child one = child_start(call_twice), two;
-	struct gt_api_trace *trace;
-
-	child_wait_ready(&one);
-	trace = open_for(-1);
-	two = child_start(call_twice);
-	child_wait_ready(&two);
-	child_go(&one);
-	child_go(&two);
-	child_end(&one);
-	child_end(&two);
-	take(trace, &calls);
-	ck_assert_uint_eq(calls.count, 3);
-	gt_api_trace_close(trace);
-	calls_clear(&calls);
-}
-END_TEST
-
-/* A child that was there already when watching began is watched with its parent. */
-static void parent_of_caller(int go, int ready)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		call_twice(go, ready);
-		_exit(0);
-	}
-	waitpid(pid, NULL, 0);
-}
-
-START_TEST(test_running_tree)
-{
-	struct calls calls = { 0 };
-	struct child child = child_start(parent_of_caller);
-	struct gt_api_trace *trace;
-
-	child_wait_ready(&child);
-	trace = open_for(child.pid);
-	child_go(&child);
-	child_end(&child);
-	take(trace, &calls);
-	ck_assert_uint_eq(calls.count, 1);
-	ck_assert_uint_ne(calls.list[0].pid, child.pid);
-	gt_api_trace_close(trace);
-	calls_clear(&calls);
-}
-END_TEST
-
-static void stay(void *ready)
-{
-	tell((int)(intptr_t)ready);
-	for (;;)
-		pause();
-}
-
-static void call_and_stay(int go, int ready)
-{
-	fake_open(&fake);
-	wait_go(go);
-	fake.cuMemFree_v2(1);
-	fake.cuMemFree_v2(2);
-	fake.cuLaunchHostFunc((void *)88, stay, (void *)(intptr_t)ready);
-}
-
-/* Killed in the middle of a call: what it had called is there, and so is that call. */
-START_TEST(test_killed)
-{
-	struct calls calls = { 0 };
-	struct child child = child_start(call_and_stay);
-	struct gt_api_trace *trace;
-
-	trace_flags = _i;
-	trace = open_for(child.pid);
-	child_go(&child);
-	child_wait_ready(&child);
-	ck_assert_int_eq(kill(child.pid, SIGKILL), 0);
-	ck_assert_int_eq(waitpid(child.pid, NULL, 0), child.pid);
-	take(trace, &calls);
-	ck_assert_uint_eq(calls.count, 3);
-	ck_assert_uint_eq(calls.list[0].args[0], 1);
-	ck_assert_uint_eq(calls.list[1].args[0], 2);
-	ck_assert_str_eq(calls.list[2].name, "cuLaunchHostFunc");
-	ck_assert_uint_eq(calls.list[2].args[0], 88);
-	ck_assert_uint_eq(calls.list[2].flags, GT_API_CALL_UNFINISHED);
-	ck_assert_uint_eq(gt_api_trace_lost(trace), 0);
-	gt_api_trace_close(trace);
-	calls_clear(&calls);
-}
-END_TEST
-
-/* The number of a process that has ended goes to one that nobody asked for. */
-START_TEST(test_pid_reuse)
-{
-	struct calls calls = { 0 };
-	struct child watched = child_start(call_twice);
-	struct gt_api_trace *trace;
-	pid_t pid = watched.pid, again;
-	struct clone_args args = { .exit_signal = SIGCHLD, .set_tid = (uintptr_t)&pid, .set_tid_size = 1 };
-
-	trace_flags = 0;
-	child_wait_ready(&watched);
-	trace = open_for(pid);
-	child_go(&watched);
-	child_end(&watched);
-	again = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-	if (again == 0) {
-		fake_open(&fake);
-		fake.cuMemFree_v2(3);
-		_exit(0);
-	}
-	ck_assert_int_eq(again, pid);
-	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-	take(trace, &calls);
-	ck_assert_uint_eq(calls.count, 1);
-	ck_assert_uint_eq(calls.list[0].args[0], 2);
-	gt_api_trace_close(trace);
-	calls_clear(&calls);
-}
-END_TEST
-
-/* In a pid namespace of its own, as in a container: ids are those that the opener sees. */
-static int in_namespace(void)
-{
-	struct calls calls = { 0 };
-	struct child child = child_start(parent_of_caller);
-	struct gt_api_trace *trace;
-
-	child_wait_ready(&child);
-	trace = open_for(child.pid);
-	child_go(&child);
-	child_end(&child);
-	child = child_start(parent_of_caller);
-	child_wait_ready(&child);
-	child_go(&child);
-	child_end(&child);
-	take(trace, &calls);
-	ck_assert_uint_eq(calls.count, 1);
-	/* This is process 1, the child 2, and the grandchild that calls is 3. */
-	ck_assert_uint_eq(calls.list[0].pid, 3);
-	ck_assert_uint_eq(calls.list[0].tid, 3);
-	gt_api_trace_close(trace);
-	return 0;
-}
-
-#define NOT_RUN 77
-
-/* A process that has made its child's namespace can hardly go on when that child has ended: this one need not. */
-static int make_namespace(void)
-{
-	int status;
-	pid_t pid;
-
-	if (unshare(CLONE_NEWPID | CLONE_NEWNS))
-		return NOT_RUN;
-	pid = fork();
-	if (pid == 0) {
-		/* Else /proc shows the outer namespace. */
-		if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-		    mount("proc", "/proc", "proc", 0, NULL))
-			_exit(NOT_RUN);
-		_exit(in_namespace());
-	}
-	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 98;
-}
-
-START_TEST(test_pid_namespace)
-{
-	int status;
-	pid_t pid = fork();
-
-	trace_flags = 0;
-	if (pid == 0)
-		_exit(make_namespace());
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert(WIFEXITED(status));
-	if (WEXITSTATUS(status) == NOT_RUN)
-		printf("test_pid_namespace not run: this machine lets nobody make a namespace\n");
-	else
-		ck_assert_int_eq(WEXITSTATUS(status), 0);
-}
-END_TEST
+/* ---- functions that only ask ---- */
 
 static void ask(int go, int ready)
 {
@@ -618,11 +364,10 @@ START_TEST(test_queries)
 	struct child child = child_start(ask);
 	struct gt_api_trace *trace;
 
-	trace_flags = _i ? GT_API_TRACE_QUERIES : 0;
-	trace = open_for(child.pid);
+	trace = fake_trace(child.pid, _i ? GT_API_TRACE_QUERIES : 0);
 	child_go(&child);
 	child_end(&child);
-	take(trace, &calls);
+	calls_take(trace, &calls);
 	ck_assert_uint_eq(calls.count, _i);
 	gt_api_trace_close(trace);
 	calls_clear(&calls);
@@ -665,7 +410,7 @@ static void await_calls(struct gt_api_trace *trace, struct calls *calls)
 {
 	while (!calls->count) {
 		usleep(1000);
-		take(trace, calls);
+		calls_take(trace, calls);
 	}
 }
 
@@ -677,9 +422,8 @@ START_TEST(test_on_and_off)
 	unsigned cycles = _i ? 1 : more ? strtoul(more, NULL, 0) : 20;
 
 	child_wait_ready(&child);
-	trace_flags = _i;
 	for (unsigned i = 0; i < cycles; i++) {
-		struct gt_api_trace *trace = open_for(child.pid);
+		struct gt_api_trace *trace = fake_trace(child.pid, _i);
 
 		await_calls(trace, &calls);
 		sane(&calls);
@@ -716,32 +460,18 @@ START_TEST(test_bad_options)
 }
 END_TEST
 
-static Suite *suite(void)
+int main(void)
 {
-	Suite *s = suite_create("api-trace");
-	TCase *t = tcase_create("calls");
+	TCase *t = tcase_create("api-trace");
 
+	skip_unless_permitted();
 	tcase_add_loop_test(t, test_counts, 0, 1);
 	tcase_add_loop_test(t, test_counts, GT_API_TRACE_SINGLE, GT_API_TRACE_SINGLE + 1);
 	tcase_add_loop_test(t, test_nesting, 0, 1);
 	tcase_add_test(t, test_overflow);
-	tcase_add_test(t, test_filter);
-	tcase_add_test(t, test_everybody);
-	tcase_add_test(t, test_running_tree);
-	tcase_add_loop_test(t, test_killed, 0, 1);
-	tcase_add_loop_test(t, test_killed, GT_API_TRACE_SINGLE, GT_API_TRACE_SINGLE + 1);
-	tcase_add_test(t, test_pid_reuse);
-	tcase_add_test(t, test_pid_namespace);
 	tcase_add_loop_test(t, test_queries, 0, 2);
 	tcase_add_loop_test(t, test_on_and_off, 0, 1);
 	tcase_add_loop_test(t, test_on_and_off, GT_API_TRACE_SINGLE, GT_API_TRACE_SINGLE + 1);
 	tcase_add_test(t, test_bad_options);
-	suite_add_tcase(s, t);
-	return s;
-}
-
-int main(void)
-{
-	skip_unless_permitted();
-	return run_suite(suite());
+	return run_case("api-trace", t);
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "lib/util/error.h"
 #include "tests/suite.h"
 
 #ifdef __x86_64__
@@ -145,16 +144,6 @@ static void patched_first_open(int go, int ready)
 	patched_first(go, ready, PROT_READ | PROT_WRITE | PROT_EXEC);
 }
 
-static struct gt_api_trace *open_for(pid_t pid, unsigned flags)
-{
-	struct gt_api_trace_opts opts = fake_opts(pid);
-	struct gt_api_trace *trace = NULL;
-
-	opts.flags = flags;
-	ck_assert_msg(gt_api_trace_open(&opts, &trace) == 0, "%s", gt_error_text());
-	return trace;
-}
-
 static void setup(void)
 {
 	report = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -179,7 +168,7 @@ START_TEST(test_probe_first)
 {
 	struct calls calls = { 0 };
 	struct child child = child_start(probe_first);
-	struct gt_api_trace *trace = open_for(child.pid, flags[_i]);
+	struct gt_api_trace *trace = fake_trace(child.pid, flags[_i]);
 
 	child_go(&child);
 	child_wait_ready(&child);
@@ -207,7 +196,7 @@ START_TEST(test_patched_first)
 	struct gt_api_trace *trace;
 
 	child_wait_ready(&child);
-	trace = open_for(child.pid, flags[_i]);
+	trace = fake_trace(child.pid, flags[_i]);
 	child_go(&child);
 	child_wait_ready(&child);
 	ck_assert_int_eq(gt_api_trace_consume(trace, calls_add, &calls), 2);
@@ -237,7 +226,7 @@ START_TEST(test_page_left_writable)
 	struct gt_api_trace *trace;
 
 	child_wait_ready(&child);
-	trace = open_for(child.pid, flags[_i]);
+	trace = fake_trace(child.pid, flags[_i]);
 	child_go(&child);
 	child_wait_ready(&child);
 	ck_assert_int_eq(gt_api_trace_consume(trace, calls_add, &calls), 0);
