@@ -6,28 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "common.h"
 #include "tests/suite.h"
 
-static struct test_device device;
-static struct sim_module *module;
-
-static void setup(void)
-{
-	test_device_init(&device);
-	module = NULL;
-}
-
-static void teardown(void)
-{
-	sim_module_unload(module);
-	test_device_done(&device);
-}
-
-static void load(const char *name)
+static void load_sample(const char *name)
 {
 	const char *top = getenv("srcdir") ? getenv("srcdir") : ".";
-	struct sim_error err;
 	char path[512], *text;
 	size_t length;
 	FILE *f;
@@ -43,21 +27,19 @@ static void load(const char *name)
 }
 
 static int launch(const char *name, unsigned blocks, unsigned threads, unsigned shared, const void *params,
-		  int cooperative, struct sim_error *err)
+		  int cooperative)
 {
 	struct sim_kernel *kernel = sim_module_find_kernel(module, name);
 	struct sim_launch l = { .grid = { blocks, 1, 1 }, .block = { threads, 1, 1 },
 				.dynamic_shared = shared, .params = params, .cooperative = cooperative };
 
 	ck_assert_msg(kernel != NULL, "no kernel %s", name);
-	return sim_kernel_run(kernel, &l, err);
+	return sim_kernel_run(kernel, &l, &err);
 }
 
-static void run(const char *name, unsigned blocks, unsigned threads, unsigned shared, const void *params)
+static void run_sample(const char *name, unsigned blocks, unsigned threads, unsigned shared, const void *params)
 {
-	struct sim_error err;
-
-	ck_assert_msg(!launch(name, blocks, threads, shared, params, 0, &err), "%s", err.text);
+	ck_assert_msg(!launch(name, blocks, threads, shared, params, 0), "%s", err.text);
 }
 
 static uint64_t seed = 1;
@@ -74,12 +56,12 @@ START_TEST(test_vecadd)
 	float *a = test_alloc(&device, 4 * n), *b = test_alloc(&device, 4 * n), *c = test_alloc(&device, 4 * n);
 	struct { float *a, *b, *c; int n; } p = { a, b, c, n };
 
-	load("vecadd");
+	load_sample("vecadd");
 	for (i = 0; i < n; i++) {
 		a[i] = (float)i;
 		b[i] = (float)draw() / 1000;
 	}
-	run("vecadd", (n + 255) / 256, 256, 0, &p);
+	run_sample("vecadd", (n + 255) / 256, 256, 0, &p);
 	for (i = 0; i < n; i++)
 		ck_assert_float_eq(c[i], a[i] + b[i]);
 }
@@ -90,10 +72,10 @@ START_TEST(test_reduce_shared)
 	int n = 10007, *in = test_alloc(&device, 4 * n), *out = test_alloc(&device, 4 * 8), i, sum = 0, got = 0;
 	struct { int *in, *out; int n; } p = { in, out, n };
 
-	load("reduce");
+	load_sample("reduce");
 	for (i = 0; i < n; i++)
 		sum += in[i] = (int)(draw() % 1000) - 500;
-	run("reduce_shared", 8, 128, 128 * 4, &p);
+	run_sample("reduce_shared", 8, 128, 128 * 4, &p);
 	for (i = 0; i < 8; i++)
 		got += out[i];
 	ck_assert_int_eq(got, sum);
@@ -106,10 +88,10 @@ START_TEST(test_reduce_warp)
 	double *in = test_alloc(&device, 8 * n), *out = test_alloc(&device, 8), sum = 0;
 	struct { double *in, *out; int n; } p = { in, out, n };
 
-	load("reduce");
+	load_sample("reduce");
 	for (i = 0; i < n; i++)
 		sum += in[i] = draw() % 4096;	/* sums of whole numbers are exact in any order */
-	run("reduce_warp", 4, 96, 0, &p);
+	run_sample("reduce_warp", 4, 96, 0, &p);
 	ck_assert_double_eq(*out, sum);
 }
 END_TEST
@@ -120,12 +102,12 @@ START_TEST(test_reduce_max)
 	float *in = test_alloc(&device, 4 * n), *out = test_alloc(&device, 4), most = 0;
 	struct { float *in, *out; int n; } p = { in, out, n };
 
-	load("reduce");
+	load_sample("reduce");
 	for (i = 0; i < n; i++) {
 		in[i] = (float)draw() / 77;
 		most = in[i] > most ? in[i] : most;
 	}
-	run("reduce_max", 12, 256, 0, &p);
+	run_sample("reduce_max", 12, 256, 0, &p);
 	ck_assert_float_eq(*out, most);
 }
 END_TEST
@@ -135,10 +117,10 @@ START_TEST(test_scan_block)
 	int *in = test_alloc(&device, 1024), *out = test_alloc(&device, 1024), i, sum = 0;
 	struct { int *in, *out; } p = { in, out };
 
-	load("scan");
+	load_sample("scan");
 	for (i = 0; i < 256; i++)
 		in[i] = (int)(draw() % 100);
-	run("scan_block", 1, 256, 0, &p);
+	run_sample("scan_block", 1, 256, 0, &p);
 	for (i = 0; i < 256; i++)
 		ck_assert_int_eq(out[i], sum += in[i]);
 }
@@ -153,10 +135,10 @@ START_TEST(test_scan_chained)
 	unsigned *ticket = test_alloc(&device, 4);
 	struct { int *in, *out, *totals, *ready; unsigned *ticket; } p = { in, out, totals, ready, ticket };
 
-	load("scan");
+	load_sample("scan");
 	for (i = 0; i < n; i++)
 		in[i] = (int)(draw() % 10);
-	run("scan_chained", blocks, 256, 0, &p);
+	run_sample("scan_chained", blocks, 256, 0, &p);
 	for (i = 0; i < n; i++)
 		ck_assert_int_eq(out[i], sum += in[i]);
 }
@@ -169,10 +151,10 @@ START_TEST(test_histogram)
 	unsigned *bins = test_alloc(&device, 1024), expected[256] = { 0 };
 	struct { unsigned char *data; unsigned *bins; int n; } p = { data, bins, n };
 
-	load("histogram");
+	load_sample("histogram");
 	for (i = 0; i < n; i++)
 		expected[data[i] = (unsigned char)(draw() % 256 * (draw() % 2))]++;
-	run("histogram", 9, 256, 0, &p);
+	run_sample("histogram", 9, 256, 0, &p);
 	for (i = 0; i < 256; i++)
 		ck_assert_uint_eq(bins[i], expected[i]);
 }
@@ -184,9 +166,8 @@ START_TEST(test_transpose)
 	float *in = test_alloc(&device, 4 * width * height), *out = test_alloc(&device, 4 * width * height);
 	struct { float *in, *out; int width, height; } p = { in, out, width, height };
 	struct sim_launch l = { .grid = { 4, 3, 1 }, .block = { 32, 8, 1 }, .params = &p };
-	struct sim_error err;
 
-	load("transpose");
+	load_sample("transpose");
 	for (x = 0; x < width * height; x++)
 		in[x] = (float)x;
 	ck_assert_msg(!sim_kernel_run(sim_module_find_kernel(module, "transpose"), &l, &err), "%s", err.text);
@@ -203,9 +184,8 @@ START_TEST(test_matmul)
 	float *c = test_alloc(&device, 4 * n * n);
 	struct { float *a, *b, *c; int n; } p = { a, b, c, n };
 	struct sim_launch l = { .grid = { 4, 4, 1 }, .block = { 16, 16, 1 }, .params = &p };
-	struct sim_error err;
 
-	load("matmul");
+	load_sample("matmul");
 	for (i = 0; i < n * n; i++) {
 		a[i] = (float)draw() / 1e9f - 1;
 		b[i] = (float)draw() / 1e9f - 1;
@@ -229,9 +209,8 @@ START_TEST(test_matmul_int)
 	int *c = test_alloc(&device, 4 * n * n);
 	struct { int *a, *b, *c; int n; } p = { a, b, c, n };
 	struct sim_launch l = { .grid = { 4, 4, 1 }, .block = { 8, 8, 1 }, .params = &p };
-	struct sim_error err;
 
-	load("matmul");
+	load_sample("matmul");
 	for (i = 0; i < n * n; i++) {
 		a[i] = (int)(draw() % 2001) - 1000;
 		b[i] = (int)(draw() % 2001) - 1000;
@@ -267,12 +246,12 @@ START_TEST(test_sort_block)
 	unsigned *keys = test_alloc(&device, 4 * 1024), expected[1024], i;
 	struct { unsigned *keys; } p = { keys };
 
-	load("sort");
+	load_sample("sort");
 	for (i = 0; i < 1024; i++)
 		expected[i] = keys[i] = draw() * (i % 7 ? 1 : 0);
 	qsort(expected, 512, 4, by_key);
 	qsort(expected + 512, 512, 4, by_key);
-	run("sort_block", 2, 128, 0, &p);
+	run_sample("sort_block", 2, 128, 0, &p);
 	ck_assert_mem_eq(keys, expected, sizeof(expected));
 }
 END_TEST
@@ -282,12 +261,12 @@ START_TEST(test_sort_each)
 	int threads = 96, *data = test_alloc(&device, 4 * 24 * threads), *expected = malloc(4 * 24 * threads), i;
 	struct { int *data; } p = { data };
 
-	load("sort");
+	load_sample("sort");
 	for (i = 0; i < 24 * threads; i++)
 		expected[i] = data[i] = (int)(draw() % 100) - 50;
 	for (i = 0; i < threads; i++)
 		qsort(expected + 24 * i, 24, 4, by_int);
-	run("sort_each", 2, 48, 0, &p);
+	run_sample("sort_each", 2, 48, 0, &p);
 	ck_assert_mem_eq(data, expected, 4 * 24 * threads);
 	free(expected);
 }
@@ -300,10 +279,10 @@ START_TEST(test_stencil)
 	float *in = test_alloc(&device, 4 * n), *out = test_alloc(&device, 4 * n);
 	struct { float *in, *out; int n; } p = { in, out, n };
 
-	load("stencil");
+	load_sample("stencil");
 	for (i = 0; i < n; i++)
 		in[i] = (float)(draw() % 1000);
-	run("stencil", 4, 256, 0, &p);
+	run_sample("stencil", 4, 256, 0, &p);
 	for (i = 0; i < n; i++) {
 		float sum = 0;
 
@@ -330,12 +309,12 @@ START_TEST(test_half_axpy)
 	uint16_t *x = test_alloc(&device, 4 * n), *y = test_alloc(&device, 4 * n);
 	struct { void *x, *y; float a; int n; } p = { x, y, 1.5f, n };
 
-	load("half");
+	load_sample("half");
 	for (i = 0; i < 2 * n; i++) {
 		x[i] = to_half((float)i);
 		y[i] = to_half((float)(i % 13));
 	}
-	run("half_axpy", 1, 128, 0, &p);
+	run_sample("half_axpy", 1, 128, 0, &p);
 	for (i = 0; i < 2 * n; i++)
 		ck_assert_uint_eq(y[i], to_half(1.5f * (float)i + (float)(i % 13)));
 }
@@ -348,12 +327,12 @@ START_TEST(test_half_convert)
 	uint16_t *h = test_alloc(&device, 8), *b = test_alloc(&device, 8);
 	struct { float *in; void *h, *b; float *back; int n; } p = { in, h, b, back, 4 };
 
-	load("half");
+	load_sample("half");
 	in[0] = 0.1f;
 	in[1] = -2;
 	in[2] = 65520;		/* rounds up beyond the largest half */
 	in[3] = 5.9604645e-8f;	/* the smallest half */
-	run("half_convert", 1, 32, 0, &p);
+	run_sample("half_convert", 1, 32, 0, &p);
 	ck_assert_uint_eq(h[0], 0x2e66);
 	ck_assert_uint_eq(b[0], 0x3dcd);
 	ck_assert_uint_eq(h[1], 0xc000);
@@ -372,10 +351,10 @@ START_TEST(test_half_sum)
 	struct { void *in, *out; } p = { in, out };
 	int i;
 
-	load("half");
+	load_sample("half");
 	for (i = 0; i < 32; i++)
 		in[i] = to_half((float)i);
-	run("half_sum", 1, 32, 0, &p);
+	run_sample("half_sum", 1, 32, 0, &p);
 	ck_assert_uint_eq(*out, to_half(496));
 }
 END_TEST
@@ -385,10 +364,10 @@ START_TEST(test_warp)
 	int *in = test_alloc(&device, 4 * 64), *out = test_alloc(&device, 4 * 640), i, k;
 	struct { int *in, *out; } p = { in, out };
 
-	load("warp");
+	load_sample("warp");
 	for (i = 0; i < 64; i++)
 		in[i] = (int)(draw() % 50);
-	run("warp_primitives", 1, 64, 0, &p);
+	run_sample("warp_primitives", 1, 64, 0, &p);
 	for (i = 0; i < 64; i++) {
 		const int *v = in + (i & 32), *row = out + 10 * i;
 		int lane = i & 31, ballot = 0, any = 0, match = 0, sum = 0, most = 0, odd = 0;
@@ -421,12 +400,11 @@ START_TEST(test_grid_sync)
 	float *a = test_alloc(&device, 4 * n), *b = test_alloc(&device, 4 * n);
 	float *x = malloc(4 * n), *y = malloc(4 * n), *t;
 	struct { float *a, *b; int n, steps; } p = { a, b, n, 20 };
-	struct sim_error err;
 
-	load("grid");
+	load_sample("grid");
 	for (i = 0; i < n; i++)
 		x[i] = a[i] = (float)(draw() % 1000);
-	ck_assert_msg(!launch("grid_steps", 20, 100, 0, &p, 1, &err), "%s", err.text);
+	ck_assert_msg(!launch("grid_steps", 20, 100, 0, &p, 1), "%s", err.text);
 	for (s = 0; s < 20; s++) {
 		for (i = 0; i < n; i++)
 			y[i] = i && i < n - 1 ? fmaf(0.25f, x[i + 1], fmaf(0.25f, x[i - 1], 0.5f * x[i])) : x[i];
@@ -446,10 +424,9 @@ START_TEST(test_grid_sync_alone)
 {
 	float *a = test_alloc(&device, 400);
 	struct { float *a, *b; int n, steps; } p = { a, a, 100, 1 };
-	struct sim_error err;
 
-	load("grid");
-	ck_assert_int_eq(launch("grid_steps", 2, 32, 0, &p, 0, &err), -1);
+	load_sample("grid");
+	ck_assert_int_eq(launch("grid_steps", 2, 32, 0, &p, 0), -1);
 	ck_assert_int_eq(err.kind, SIM_ERROR_TRAP);
 }
 END_TEST
@@ -459,10 +436,10 @@ START_TEST(test_tiles)
 	int *in = test_alloc(&device, 4 * 64), *out = test_alloc(&device, 4 * 64), i, k;
 	struct { int *in, *out; } p = { in, out };
 
-	load("grid");
+	load_sample("grid");
 	for (i = 0; i < 64; i++)
 		in[i] = i * i + 3 * (i / 8);
-	run("tiles", 1, 64, 0, &p);
+	run_sample("tiles", 1, 64, 0, &p);
 	for (i = 0; i < 64; i++) {
 		int sum = 0, odd = 0, tile;
 
@@ -485,9 +462,9 @@ START_TEST(test_printf)
 	char *name = test_alloc(&device, 16);
 	struct { int n; char *name; } p = { 2, name };
 
-	load("printf");
+	load_sample("printf");
 	strcpy(name, "device");
-	run("print", 1, 4, 0, &p);
+	run_sample("print", 1, 4, 0, &p);
 	ck_assert_str_eq(device.printed,
 			 "device: thread 0 of 4,  0.00, 1234567890125, c, ff, left  |%\n"
 			 "device: thread 1 of 4,  1.25, 1234567890125, c, ff, left  |%\n");
@@ -497,10 +474,9 @@ END_TEST
 START_TEST(test_assert)
 {
 	struct { int n; } p = { 5 };
-	struct sim_error err;
 
-	load("printf");
-	ck_assert_int_eq(launch("fails", 1, 8, 0, &p, 0, &err), -1);
+	load_sample("printf");
+	ck_assert_int_eq(launch("fails", 1, 8, 0, &p, 0), -1);
 	ck_assert_int_eq(err.kind, SIM_ERROR_TRAP);
 	ck_assert_ptr_nonnull(strstr(err.text, "thread (5,0,0)"));
 	ck_assert_ptr_nonnull(strstr(device.printed, "printf.cu:"));
@@ -514,9 +490,9 @@ START_TEST(test_heap)
 	struct { int *out; } p = { out };
 	size_t before;
 
-	load("printf");
+	load_sample("printf");
 	before = device.allocated;
-	run("heap", 1, 40, 0, &p);
+	run_sample("heap", 1, 40, 0, &p);
 	for (i = 0; i < 40; i++) {
 		int sum = 0;
 
@@ -540,10 +516,10 @@ START_TEST(test_math_double)
 	double *in = test_alloc(&device, 8 * n), *out = test_alloc(&device, 64 * n);
 	struct { double *in, *out; } p = { in, out };
 
-	load("math");
+	load_sample("math");
 	for (i = 0; i < n; i++)
 		in[i] = i < 4 ? pow(10, i * 5 - 6) / 3 : 0.05 + i * 0.171;
-	run("math_double", 3, 32, 0, &p);
+	run_sample("math_double", 3, 32, 0, &p);
 	for (i = 0; i < n; i++) {
 		const double x = in[i], *row = out + 8 * i;
 
@@ -566,10 +542,10 @@ START_TEST(test_math_float)
 	float *in = test_alloc(&device, 4 * n), *out = test_alloc(&device, 32 * n);
 	struct { float *in, *out; } p = { in, out };
 
-	load("math");
+	load_sample("math");
 	for (i = 0; i < n; i++)
 		in[i] = i < 4 ? powf(10, (float)i * 3 - 4) / 3 : 0.05f + (float)i * 0.171f;
-	run("math_float", 3, 32, 0, &p);
+	run_sample("math_float", 3, 32, 0, &p);
 	for (i = 0; i < n; i++) {
 		const float x = in[i], *row = out + 8 * i;
 
@@ -591,12 +567,12 @@ START_TEST(test_math_int)
 	long long *in = test_alloc(&device, 16 * n), *out = test_alloc(&device, 32 * n);
 	struct { long long *in, *out; } p = { in, out };
 
-	load("math");
+	load_sample("math");
 	for (i = 0; i < n; i++) {
 		in[2 * i] = (long long)((uint64_t)draw() << 33 ^ (uint64_t)draw() << 5) >> i % 40;
 		in[2 * i + 1] = ((long long)((uint64_t)draw() << 33) >> (i % 50)) | 1;
 	}
-	run("math_int", 2, 32, 0, &p);
+	run_sample("math_int", 2, 32, 0, &p);
 	for (i = 0; i < n; i++) {
 		long long x = in[2 * i], y = in[2 * i + 1];
 
@@ -614,14 +590,14 @@ START_TEST(test_objects)
 	struct { struct { int v[12]; } given; int *which, *out; } p;
 	int *which = test_alloc(&device, 4 * 64), *out = test_alloc(&device, 16 * 64), i;
 
-	load("objects");
+	load_sample("objects");
 	for (i = 0; i < 12; i++)
 		p.given.v[i] = 100 + i;
 	for (i = 0; i < 64; i++)
 		which[i] = (int)(draw() % 12);
 	p.which = which;
 	p.out = out;
-	run("objects", 1, 64, 0, &p);
+	run_sample("objects", 1, 64, 0, &p);
 	for (i = 0; i < 64; i++) {
 		int w = which[i];
 		const int by_table[] = { 2 * (i + 10), -(i + 10), i + 10 };
@@ -641,8 +617,8 @@ START_TEST(test_cluster)
 	int *out = test_alloc(&device, 4 * 256), i, b;
 	struct { int *out; } p = { out };
 
-	load("cluster");
-	run("neighbours", 8, 32, 0, &p);
+	load_sample("cluster");
+	run_sample("neighbours", 8, 32, 0, &p);
 	for (b = 0; b < 8; b++) {
 		ck_assert_int_eq(out[32 * b], b * 100 + 496);
 		for (i = 1; i < 32; i++)
@@ -655,10 +631,9 @@ START_TEST(test_cluster_misfit)
 {
 	int *out = test_alloc(&device, 4 * 256);
 	struct { int *out; } p = { out };
-	struct sim_error err;
 
-	load("cluster");
-	ck_assert_int_eq(launch("neighbours", 6, 32, 0, &p, 0, &err), -1);
+	load_sample("cluster");
+	ck_assert_int_eq(launch("neighbours", 6, 32, 0, &p, 0), -1);
 	ck_assert_int_eq(err.kind, SIM_ERROR_LAUNCH);
 }
 END_TEST
@@ -668,10 +643,10 @@ START_TEST(test_bulk_copy)
 	int *in = test_alloc(&device, 4 * 768), *out = test_alloc(&device, 4 * 768), i;
 	struct { int *in, *out; } p = { in, out };
 
-	load("cluster");
+	load_sample("cluster");
 	for (i = 0; i < 768; i++)
 		in[i] = (int)draw();
-	run("bulk_copy", 3, 256, 0, &p);
+	run_sample("bulk_copy", 3, 256, 0, &p);
 	for (i = 0; i < 768; i++)
 		ck_assert_int_eq(out[i], in[i / 256 * 256 + 255 - ((i % 256) ^ 1)]);
 }
@@ -684,12 +659,12 @@ START_TEST(test_tensor_half)
 	struct { void *a, *b; float *c; } p = { a, b, c };
 	int i, j, k;
 
-	load("tensor");
+	load_sample("tensor");
 	for (i = 0; i < 256; i++)
 		a[i] = to_half((float)(i * 7 % 23 - 11));
 	for (i = 0; i < 128; i++)
 		b[i] = to_half((float)(i * 5 % 19 - 9));
-	run("tensor_half", 1, 32, 0, &p);
+	run_sample("tensor_half", 1, 32, 0, &p);
 	for (i = 0; i < 16; i++)
 		for (j = 0; j < 8; j++) {
 			int sum = 1;
@@ -708,12 +683,12 @@ START_TEST(test_tensor_int)
 	int *c = test_alloc(&device, 512), i, j, k;
 	struct { void *a, *b; int *c; } p = { a, b, c };
 
-	load("tensor");
+	load_sample("tensor");
 	for (i = 0; i < 512; i++)
 		a[i] = (int8_t)draw();
 	for (i = 0; i < 256; i++)
 		b[i] = (uint8_t)draw();
-	run("tensor_int", 1, 32, 0, &p);
+	run_sample("tensor_int", 1, 32, 0, &p);
 	for (i = 0; i < 16; i++)
 		for (j = 0; j < 8; j++) {
 			int sum = 0;
@@ -732,12 +707,12 @@ START_TEST(test_tensor_wmma)
 	struct { void *a, *b; float *c; } p = { a, b, c };
 	int i, j, k;
 
-	load("tensor");
+	load_sample("tensor");
 	for (i = 0; i < 256; i++) {
 		a[i] = to_half((float)(i * 7 % 23 - 11));
 		b[i] = to_half((float)(i * 5 % 19 - 9));
 	}
-	run("tensor_wmma", 1, 32, 0, &p);
+	run_sample("tensor_wmma", 1, 32, 0, &p);
 	for (i = 0; i < 16; i++)
 		for (j = 0; j < 16; j++) {
 			int sum = 0;
@@ -755,10 +730,10 @@ START_TEST(test_llvm)
 	uint64_t *data = test_alloc(&device, 8 * n), *count = test_alloc(&device, 8), x;
 	struct { uint64_t *data, *count; int n; } p = { data, count, n };
 
-	load("llvm");
+	load_sample("llvm");
 	for (i = 0; i < n; i++)
 		data[i] = (uint64_t)i << 40 | 12345;
-	run("llvm_mix", 4, 32, 0, &p);
+	run_sample("llvm_mix", 4, 32, 0, &p);
 	for (i = 0; i < n; i++) {
 		x = (uint64_t)i << 40 | 12345;
 		for (k = 0; k < 3; k++)
