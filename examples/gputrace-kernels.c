@@ -11,9 +11,11 @@
 static const char usage[] =
 	"Usage: gputrace-kernels [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	"       gputrace-kernels [OPTION]... -p PID\n"
+	"       gputrace-kernels [OPTION]... --follow=PATH\n"
 	"Run a CUDA program and list the kernels that it loaded, with their launches, what\n"
 	"they need, and whether programs can be put into them or why not.\n"
 	"\n"
+	"  --follow=PATH     list those of the stream that gputrace-record publishes there\n"
 	TOOL_OPTIONS_HELP;
 
 static void handle(const struct gputrace_event *event, void *data)
@@ -60,12 +62,12 @@ static void print_kernel(const struct gputrace_kernel *kernel)
 }
 
 /* How many there are. */
-static unsigned print_kernels(struct gputrace_target *target)
+static unsigned print_kernels(struct gputrace_reader *reader)
 {
 	const struct gputrace_kernel *kernel = NULL;
 	unsigned count = 0;
 
-	while ((kernel = gputrace_target_next_kernel(target, kernel))) {
+	while ((kernel = gputrace_reader_next_kernel(reader, kernel))) {
 		if (!count++)
 			printf("%5s %7s %6s   %-6s %5s %7s %10s  %-5s  %s\n", "ID", "PROCESS", "MODULE", "ARCH",
 			       "REGS", "SHARED", "LAUNCHES", "PROBE", "NAME");
@@ -76,23 +78,31 @@ static unsigned print_kernels(struct gputrace_target *target)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { TOOL_LONG_OPTIONS, { 0 } };
+	static const struct option options[] = {
+		{ "follow", required_argument, NULL, 'F' },
+		TOOL_LONG_OPTIONS,
+		{ 0 }
+	};
 	struct tool tool = { .name = "gputrace-kernels", .usage = usage };
 	struct gputrace_link *timeline = NULL;
 	unsigned count;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "+" TOOL_SHORT_OPTIONS, options, NULL)) != -1)
-		tool_option(&tool, option, optarg);
+	while ((option = getopt_long(argc, argv, "+" TOOL_SHORT_OPTIONS, options, NULL)) != -1) {
+		if (option == 'F')
+			tool.follow = optarg;
+		else
+			tool_option(&tool, option, optarg);
+	}
 	tool_open(&tool);
 	tool_spawn(&tool, argv + optind);
 	/* A kernel is looked at when somebody wants something of it. */
-	if (gputrace_attach_timeline(tool.target, &timeline))
+	if (!tool.follow && gputrace_attach_timeline(tool.target, &timeline))
 		tool_fail(&tool, "%s", gputrace_last_error());
 
 	tool_follow(&tool, handle, &tool);
 
-	count = print_kernels(tool.target);
+	count = print_kernels(tool.reader);
 	gputrace_link_unref(timeline);
 	return tool_finish(&tool, count != 0);
 }

@@ -156,7 +156,7 @@ static void report_untimed(const struct record *record)
 	const struct gputrace_kernel *kernel = NULL;
 	unsigned count = 0;
 
-	while ((kernel = gputrace_target_next_kernel(record->tool.target, kernel))) {
+	while ((kernel = gputrace_reader_next_kernel(record->tool.reader, kernel))) {
 		if (gputrace_kernel_get_route(kernel) != GPUTRACE_ROUTE_NONE || !gputrace_kernel_get_launches(kernel))
 			continue;
 		if (++count <= NAMED_MAX)
@@ -349,8 +349,7 @@ int main(int argc, char **argv)
 	close_output(&record);
 	if (!record.tool.quiet) {
 		summarise(&record);
-		if (record.tool.target)
-			report_untimed(&record);
+		report_untimed(&record);
 	}
 	for (unsigned i = 0; i < LINKS; i++)
 		gputrace_link_unref(links[i]);

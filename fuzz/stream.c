@@ -42,6 +42,18 @@ static void touch(const struct gputrace_event *event)
 	sum += gpu ? strlen(gputrace_gpu_get_name(gpu)) + strlen(gputrace_gpu_get_pci_address(gpu)) : 0;
 }
 
+static void touch_kernels(struct gputrace_reader *reader)
+{
+	const struct gputrace_kernel *kernel = NULL;
+
+	while ((kernel = gputrace_reader_next_kernel(reader, kernel))) {
+		const char *reason = gputrace_kernel_get_reason(kernel);
+
+		sum += strlen(gputrace_kernel_get_name(kernel)) + strlen(gputrace_kernel_get_display_name(kernel));
+		sum += reason ? strlen(reason) : 0;
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct gt_message_hello hello = { .head = { sizeof(hello), GT_MESSAGE_HELLO }, .magic = GT_MESSAGE_MAGIC };
@@ -59,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		while ((event = gputrace_reader_next(reader)))
 			touch(event);
 	}
+	touch_kernels(reader);
 	gputrace_reader_unref(reader);
 	return 0;
 }

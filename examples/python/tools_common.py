@@ -91,6 +91,7 @@ class Tool:
         self.follow = getattr(options, "follow", None)  # the stream that another process publishes there
         self.running = self.everything or options.pid or self.follow
         self.target = None
+        self.reader = None  # once there are events
         self.enough = False  # of what runs already
         level = gputrace.LogLevel.ERROR if options.quiet else gputrace.LogLevel.WARNING
         self.ctx = gputrace.Context(lambda _, text: self.warn(text), level)
@@ -141,7 +142,7 @@ class Tool:
 
     def events(self, symbolizer=None, publish=None):
         """Let the command run; its events until it has ended.  Signals sent to us go to it."""
-        reader = gputrace.Reader.connect(self.follow, symbolizer=symbolizer) if self.follow else \
+        self.reader = reader = gputrace.Reader.connect(self.follow, symbolizer=symbolizer) if self.follow else \
             self.target.reader(symbolizer=symbolizer)
         if publish:
             reader.publish(publish)

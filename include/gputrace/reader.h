@@ -59,6 +59,18 @@ GPUTRACE_API const struct gputrace_event *gputrace_reader_next(struct gputrace_r
 GPUTRACE_API void gputrace_reader_set_symbolizer(struct gputrace_reader *reader,
 						 struct gputrace_symbolizer *symbolizer);
 
+/*
+ * The CUDA kernel after `previous` (NULL: the first), in order of loading, of those that the
+ * reader has taken in; NULL past the last.  With a target it is gputrace_target_next_kernel().
+ * A reader of another process's stream is told of those known before it came, too; its kernels
+ * belong to it, their reason is valid until the reader is used again, and how often they were
+ * launched is what was so when it was last told of them, at the latest at the stream's end.
+ * Since 0.1.
+ */
+struct gputrace_kernel;
+GPUTRACE_API const struct gputrace_kernel *
+gputrace_reader_next_kernel(struct gputrace_reader *reader, const struct gputrace_kernel *previous);
+
 /* Records dropped so far, over all rings. */
 GPUTRACE_API uint64_t gputrace_reader_get_lost(const struct gputrace_reader *reader);
 

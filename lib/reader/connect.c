@@ -13,6 +13,7 @@
 #include "lib/reader/message.h"
 #include "lib/reader/reader.h"
 #include "lib/symbol/symbolizer.h"
+#include "lib/target/kernel.h"
 #include "lib/util/error.h"
 
 #define ROOM (2u * GT_MESSAGE_MAX)	/* for one message at least, wherever it begins */
@@ -23,6 +24,9 @@ struct gt_source {
 	const char *reason;
 	uint64_t events;		/* taken in */
 	struct gputrace_gpu *gpus[GT_GPUS_MAX];
+	struct gputrace_kernel **kernels;	/* by number; of some nothing has come yet */
+	uint32_t kernel_room;
+	uint64_t name_bytes;		/* of theirs */
 	size_t begin, end;		/* of what has come and is not used yet */
 	_Alignas(uint64_t) char buffer[ROOM];
 };
@@ -80,6 +84,71 @@ static void take_gpu(struct gt_source *source, const struct gt_message_head *hea
 		give_up(source, r, r == -ENOMEM ? "out of memory" : "a message makes no sense");
 }
 
+static int make_room(struct gt_source *source, uint32_t number)
+{
+	uint32_t room = source->kernel_room ? source->kernel_room : 64;
+	struct gputrace_kernel **more;
+
+	if (number < source->kernel_room)
+		return 0;
+	while (room <= number)
+		room *= 2;
+	more = reallocarray(source->kernels, room, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + source->kernel_room, 0, (room - source->kernel_room) * sizeof(*more));
+	source->kernels = more;
+	source->kernel_room = room;
+	return 0;
+}
+
+static struct gputrace_kernel *add_kernel(struct gt_source *source, const struct gt_message_kernel *message)
+{
+	struct gputrace_kernel *kernel = source->name_bytes > GT_KERNEL_NAMES_MAX ? NULL :
+		gt_kernel_new(message->number, message->pid, message->id, gt_message_kernel_name(message));
+
+	if (!kernel)
+		return NULL;
+	source->name_bytes += gt_kernel_name_bytes(kernel);
+	source->kernels[message->number] = kernel;
+	return kernel;
+}
+
+static int update_kernel(struct gt_source *source, const struct gt_message_kernel *message)
+{
+	struct gputrace_kernel *kernel;
+	int r = make_room(source, message->number);
+
+	if (r)
+		return r;
+	kernel = source->kernels[message->number];
+	/* What it is called does not change: names of it may be in use. */
+	if (kernel && (kernel->pid != message->pid || kernel->id != message->id ||
+		       strcmp(kernel->name, gt_message_kernel_name(message))))
+		return -EPROTO;
+	if (!kernel)
+		kernel = add_kernel(source, message);
+	if (!kernel)
+		return -ENOMEM;
+	kernel->module = message->module;
+	kernel->arch = message->arch;
+	kernel->registers = message->registers;
+	kernel->shared_bytes = message->shared_bytes;
+	kernel->route = message->route;
+	kernel->launches = message->launches;
+	kernel->plain_launches = message->plain_launches;
+	gt_kernel_set_reason(kernel, gt_message_kernel_reason(message));
+	return 0;
+}
+
+static void take_kernel(struct gt_source *source, const struct gt_message_head *head)
+{
+	int r = gt_message_check_kernel(head) ? update_kernel(source, (const void *)head) : -EPROTO;
+
+	if (r)
+		give_up(source, r, r == -ENOMEM ? "out of memory" : "a message makes no sense");
+}
+
 /* The next event's message; what comes before it is taken in.  NULL: it has not come, or there is none any more. */
 static const struct gt_message_head *next_event(struct gt_source *source)
 {
@@ -94,6 +163,8 @@ static const struct gt_message_head *next_event(struct gt_source *source)
 			greet(source, head);
 		else if (head->kind == GT_MESSAGE_GPU)
 			take_gpu(source, head);
+		else if (head->kind == GT_MESSAGE_KERNEL)
+			take_kernel(source, head);
 		else if (head->kind == GT_MESSAGE_END)
 			end(source, head);
 		else
@@ -173,10 +244,25 @@ const struct gputrace_event *gt_source_next(struct gputrace_reader *reader)
 	return event;
 }
 
+const struct gputrace_kernel *gt_source_next_kernel(const struct gt_source *source,
+						    const struct gputrace_kernel *previous)
+{
+	uint32_t number = previous ? previous->number + 1 : 0;
+
+	while (number < source->kernel_room && !source->kernels[number])
+		number++;
+	return number < source->kernel_room ? source->kernels[number] : NULL;
+}
+
 void gt_source_free(struct gt_source *source)
 {
-	for (unsigned i = 0; source && i < GT_GPUS_MAX; i++)
+	if (!source)
+		return;
+	for (unsigned i = 0; i < GT_GPUS_MAX; i++)
 		free(source->gpus[i]);
+	for (uint32_t i = 0; i < source->kernel_room; i++)
+		gt_kernel_free(source->kernels[i]);
+	free(source->kernels);
 	free(source);
 }
 

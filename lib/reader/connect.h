@@ -4,6 +4,7 @@
 #define GT_READER_CONNECT_H
 
 struct gputrace_event;
+struct gputrace_kernel;
 struct gputrace_reader;
 struct gt_source;
 
@@ -13,6 +14,10 @@ int gt_source_open(int fd, struct gputrace_reader **ret_reader);
 /* As gputrace_reader_wait() and gputrace_reader_next(). */
 int gt_source_wait(struct gputrace_reader *reader, int timeout_ms);
 const struct gputrace_event *gt_source_next(struct gputrace_reader *reader);
+
+/* As gputrace_reader_next_kernel(). */
+const struct gputrace_kernel *gt_source_next_kernel(const struct gt_source *source,
+						    const struct gputrace_kernel *previous);
 
 /* NULL is fine. */
 void gt_source_free(struct gt_source *source);

@@ -8,6 +8,7 @@
 
 #include "lib/reader/queue.h"
 #include "lib/target/gpu.h"
+#include "lib/target/kernel.h"
 
 /* What an event has that is a number, and there by the same name. */
 #define NUMBERS(X) \
@@ -145,6 +146,46 @@ int gt_message_read_event(const struct gt_message_head *head, struct gputrace_gp
 	}
 	*ret_queued = queued;
 	return 0;
+}
+
+_Static_assert(sizeof(struct gt_message_kernel) % 8 == 0, "what follows is aligned");
+
+bool gt_message_write_kernel(const struct gputrace_kernel *kernel, struct gt_message_kernel *message)
+{
+	size_t texts = text_size(kernel->name) + text_size(kernel->reason);
+
+	if (texts > GT_MESSAGE_MAX - sizeof(*message) - 8)
+		return false;
+	*message = (struct gt_message_kernel){
+		.head = { (uint32_t)(sizeof(*message) + whole_words(texts)), GT_MESSAGE_KERNEL },
+		.launches = kernel->launches, .plain_launches = kernel->plain_launches,
+		.number = kernel->number, .id = kernel->id, .module = kernel->module, .arch = kernel->arch,
+		.registers = kernel->registers, .shared_bytes = kernel->shared_bytes,
+		.pid = kernel->pid, .route = kernel->route,
+		.name_size = (uint32_t)text_size(kernel->name), .reason_size = (uint32_t)text_size(kernel->reason),
+	};
+	return true;
+}
+
+const char *gt_message_kernel_name(const struct gt_message_kernel *message)
+{
+	return (const char *)(message + 1);
+}
+
+const char *gt_message_kernel_reason(const struct gt_message_kernel *message)
+{
+	return message->reason_size ? gt_message_kernel_name(message) + message->name_size : NULL;
+}
+
+bool gt_message_check_kernel(const struct gt_message_head *head)
+{
+	const struct gt_message_kernel *message = (const void *)head;
+	const char *at = (const char *)(message + 1), *name, *reason;
+
+	return head->size >= sizeof(*message) && message->number < GT_KERNELS_MAX &&
+	       message->route >= GPUTRACE_ROUTE_NONE && message->route <= GPUTRACE_ROUTE_GRAFT &&
+	       sizeof(*message) + whole_words((size_t)message->name_size + message->reason_size) == head->size &&
+	       take_text(&at, message->name_size, &name) && name && take_text(&at, message->reason_size, &reason);
 }
 
 void gt_message_write_gpu(const struct gputrace_gpu *gpu, struct gt_message_gpu *message)

@@ -20,6 +20,7 @@
 #include "lib/ctx.h"
 #include "lib/reader/message.h"
 #include "lib/reader/reader.h"
+#include "lib/target/target.h"
 #include "lib/util/error.h"
 
 #define DEFAULT_BUFFER (16u << 20)
@@ -37,9 +38,12 @@ struct follower {
 	size_t unsent;		/* put there since it was last tried to send */
 	uint64_t events, lost;	/* sent; not sent and not told */
 	uint64_t gpus;		/* told; bits by index */
+	uint64_t kernels;	/* told, up to this change of theirs */
+	bool finished;		/* told that this is the end */
 };
 
 struct gt_publisher {
+	struct gputrace_target *target;
 	int listen_fd;
 	struct sockaddr_un address;
 	struct stat socket;	/* what we made there */
@@ -124,15 +128,50 @@ static void put_gpu(const struct gt_publisher *publisher, struct follower *follo
 	follower->gpus |= 1ull << gpu->index;
 }
 
+/* Padding to a multiple of 8, too. */
+static void put_kernel(const struct gt_publisher *publisher, struct follower *follower,
+		       const struct gputrace_kernel *kernel, const struct gt_message_kernel *message)
+{
+	static const char zeros[8];
+	size_t size = sizeof(*message) + message->name_size + message->reason_size;
+
+	put(publisher, follower, message, sizeof(*message));
+	put(publisher, follower, kernel->name, message->name_size);
+	if (kernel->reason)
+		put(publisher, follower, kernel->reason, message->reason_size);
+	put(publisher, follower, zeros, message->head.size - size);
+}
+
 static bool has_room(const struct gt_publisher *publisher, const struct follower *follower, size_t size)
 {
 	return follower->used + size + sizeof(struct gt_message_gpu) + RESERVE <= publisher->room;
 }
 
+/* Kernels that are new or not what they were, as many as there is room for; false: some are left. */
+static bool put_kernels(const struct gt_publisher *publisher, struct follower *follower)
+{
+	const struct gputrace_kernel *kernel = gt_kernels_changed_since(&publisher->target->kernels, follower->kernels);
+
+	for (; kernel; kernel = kernel->later) {
+		struct gt_message_kernel message;
+		bool fits = gt_message_write_kernel(kernel, &message) &&
+			    message.head.size + sizeof(struct gt_message_gpu) + RESERVE <= publisher->room;
+
+		if (fits && !has_room(publisher, follower, message.head.size))
+			return false;
+		if (fits)
+			put_kernel(publisher, follower, kernel, &message);
+		else
+			follower->lost++;
+		follower->kernels = kernel->change;
+	}
+	return true;
+}
+
 static void put_event(const struct gt_publisher *publisher, struct follower *follower,
 		      const struct gputrace_event *event, size_t size)
 {
-	if (!size || !has_room(publisher, follower, size)) {
+	if (!put_kernels(publisher, follower) || !size || !has_room(publisher, follower, size)) {
 		follower->lost++;
 		return;
 	}
@@ -158,20 +197,30 @@ void gt_publisher_tell(struct gt_publisher *publisher, const struct gputrace_eve
 	}
 }
 
+/* The end comes after all kernels, which may have to wait until there is room. */
+static void finish(const struct gt_publisher *publisher, struct follower *follower)
+{
+	struct gt_message_end end = { .head = { sizeof(end), GT_MESSAGE_END } };
+
+	if (!follower->finished && put_kernels(publisher, follower)) {
+		put_lost(publisher, follower);
+		end.events = follower->events;
+		put(publisher, follower, &end, sizeof(end));
+		follower->finished = true;
+	}
+	send_some(publisher, follower);
+}
+
 void gt_publisher_end(struct gt_publisher *publisher)
 {
 	if (publisher->ended)
 		return;
 	publisher->ended = true;
+	/* How often each was launched is told once more, now that it is known. */
+	gt_kernels_touch_launched(&publisher->target->kernels);
 	for (struct follower *follower = publisher->followers; follower; follower = follower->next) {
-		struct gt_message_end end = { .head = { sizeof(end), GT_MESSAGE_END } };
-
-		if (follower->fd < 0)
-			continue;
-		put_lost(publisher, follower);
-		end.events = follower->events;
-		put(publisher, follower, &end, sizeof(end));
-		send_some(publisher, follower);
+		if (follower->fd >= 0)
+			finish(publisher, follower);
 	}
 }
 
@@ -243,6 +292,16 @@ static void let_in(struct gt_publisher *publisher)
 	}
 }
 
+static void serve(const struct gt_publisher *publisher, struct follower *follower)
+{
+	if (publisher->ended) {
+		finish(publisher, follower);
+		return;
+	}
+	put_kernels(publisher, follower);
+	send_some(publisher, follower);
+}
+
 void gt_publisher_serve(struct gt_publisher *publisher)
 {
 	struct follower **link = &publisher->followers;
@@ -251,7 +310,7 @@ void gt_publisher_serve(struct gt_publisher *publisher)
 		let_in(publisher);
 	while (*link) {
 		if (is_there(*link))
-			send_some(publisher, *link);
+			serve(publisher, *link);
 		if (is_there(*link))
 			link = &(*link)->next;
 		else
@@ -334,6 +393,7 @@ int gputrace_reader_publish(struct gputrace_reader *reader, const char *path, co
 	publisher = calloc(1, sizeof(*publisher));
 	if (!publisher)
 		return gt_error(-ENOMEM, "out of memory");
+	publisher->target = reader->target;
 	publisher->room = known.buffer_bytes;
 	publisher->linger_ms = known.linger_ms;
 	publisher->address.sun_family = AF_UNIX;
@@ -358,7 +418,7 @@ static void linger(struct gt_publisher *publisher)
 
 		gt_publisher_serve(publisher);
 		for (struct follower *follower = publisher->followers; follower; follower = follower->next) {
-			if (follower->used)
+			if (follower->used || !follower->finished)
 				wait[count++] = (struct pollfd){ .fd = follower->fd, .events = POLLOUT };
 		}
 		if (!count || gt_reader_now() >= deadline)

@@ -195,6 +195,13 @@ uint64_t gputrace_reader_get_lost(const struct gputrace_reader *reader)
 	return reader->lost;
 }
 
+const struct gputrace_kernel *gputrace_reader_next_kernel(struct gputrace_reader *reader,
+							  const struct gputrace_kernel *previous)
+{
+	return reader->source ? gt_source_next_kernel(reader->source, previous) :
+				gputrace_target_next_kernel(reader->target, previous);
+}
+
 static bool is_due(const struct gputrace_reader *reader)
 {
 	const struct gt_queued *first = gt_queue_first(&reader->queue);

@@ -58,19 +58,6 @@ struct gputrace_target *gputrace_target_ref(struct gputrace_target *target)
 	return target;
 }
 
-static void free_kernels(struct gputrace_target *target)
-{
-	while (target->kernels) {
-		struct gputrace_kernel *kernel = target->kernels;
-
-		target->kernels = kernel->next;
-		free(kernel->name);
-		free(kernel->display_name);
-		free(kernel->reason);
-		free(kernel);
-	}
-}
-
 static void destroy(struct gputrace_target *target)
 {
 	gt_target_keep_maps(target);
@@ -82,7 +69,7 @@ static void destroy(struct gputrace_target *target)
 		gt_link_orphan(link);
 	}
 	gt_spawn_abandon(target);
-	free_kernels(target);
+	gt_kernels_free(&target->kernels);
 	while (target->processes) {
 		struct gt_process *process = target->processes;
 

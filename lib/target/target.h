@@ -12,6 +12,7 @@
 #include <gputrace/gputrace.h>
 
 #include "lib/target/gpu.h"
+#include "lib/target/kernel.h"
 #include "lib/target/layout.h"
 #include "lib/wire/proto.h"
 
@@ -37,15 +38,6 @@ struct gt_area {
 	unsigned *instances;	/* of the layout's maps, in order */
 	unsigned instance_count;
 	bool stuck;		/* said that it cannot be used again */
-};
-
-struct gputrace_kernel {
-	struct gputrace_kernel *next;
-	struct gt_process *process;
-	uint32_t id, module, arch, registers, shared_bytes;
-	int route;
-	char *name, *display_name, *reason;
-	uint64_t launches, plain_launches;
 };
 
 /* A process that has loaded the agent. */
@@ -113,8 +105,7 @@ struct gputrace_target {
 	struct gt_process *processes;	/* newest last */
 	struct gputrace_gpu *gpus;
 	uint64_t kept_bytes;	/* copies of maps of contexts that have ended */
-	struct gputrace_kernel *kernels, *last_kernel;
-	uint64_t name_bytes;	/* of their names */
+	struct gt_kernels kernels;
 	struct gputrace_link *links;
 	uint32_t link_bits;	/* GPU links in use */
 	struct gt_layout layout;

@@ -16,6 +16,8 @@
 
 #include <gputrace/gputrace.h>
 
+#include "lib/reader/message.h"
+#include "lib/target/kernel.h"
 #include "tests/suite.h"
 
 static char folder[64], path[96];
@@ -111,6 +113,24 @@ static void write_event(FILE *file, const struct gputrace_event *e)
 	fputc('\n', file);
 }
 
+/* What is known at the end of the kernels. */
+static void write_kernels(struct gputrace_reader *from, FILE *file)
+{
+	const struct gputrace_kernel *kernel = NULL;
+
+	while ((kernel = gputrace_reader_next_kernel(from, kernel))) {
+		const char *reason = gputrace_kernel_get_reason(kernel);
+
+		fprintf(file, "kernel %s %s %d %u %u %d %s %u %u %u %llu %llu\n", gputrace_kernel_get_name(kernel),
+			gputrace_kernel_get_display_name(kernel), gputrace_kernel_get_pid(kernel),
+			gputrace_kernel_get_id(kernel), gputrace_kernel_get_module(kernel),
+			gputrace_kernel_get_route(kernel), reason ? reason : "(none)", gputrace_kernel_get_arch(kernel),
+			gputrace_kernel_get_registers(kernel), gputrace_kernel_get_shared_bytes(kernel),
+			(unsigned long long)gputrace_kernel_get_launches(kernel),
+			(unsigned long long)gputrace_kernel_get_plain_launches(kernel));
+	}
+}
+
 /* To the end; returns why that is. */
 static int write_all(struct gputrace_reader *from, FILE *file)
 {
@@ -121,6 +141,7 @@ static int write_all(struct gputrace_reader *from, FILE *file)
 		while ((event = gputrace_reader_next(from)))
 			write_event(file, event);
 	}
+	write_kernels(from, file);
 	return r;
 }
 
@@ -190,7 +211,7 @@ START_TEST(the_same_events)
 	await(followers[1]);
 	/* Kernels of graphs, calls with arguments and stacks, and the GPU are in it. */
 	snprintf(command, sizeof(command), "cd %s && cmp own first && cmp own second && grep -q ' gpu 0 ' own && "
-		 "grep -q 'cuGraphLaunch' own && grep -q ' @' own && grep -q '^6 ' own && rm own first second", folder);
+		 "grep -q 'cuGraphLaunch' own && grep -q ' @' own && grep -q '^6 ' own && grep -q '^kernel ' own && rm own first second", folder);
 	ck_assert_int_eq(system(command), 0);
 	/* With the reader the path is gone. */
 	ck_assert_int_ne(access(path, F_OK), 0);
@@ -244,6 +265,50 @@ START_TEST(a_slow_one)
 	ck_assert_uint_eq(slow_events + slow_lost, events);
 	ck_assert_uint_eq(gputrace_reader_get_lost(slow), slow_lost);
 	gputrace_reader_unref(slow);
+}
+END_TEST
+
+static void *write_late(void *file)
+{
+	slow_end = write_all(slow, file);
+	return NULL;
+}
+
+/* Who comes late is told of the kernels that were known before, and in the end how often all were launched. */
+START_TEST(kernels_known_before)
+{
+	FILE *files[2] = { tmpfile(), tmpfile() };
+	char *texts[2] = { NULL }, *lists[2];
+	size_t sizes[2] = { 0 };
+	pthread_t thread;
+
+	prepare("threads", "100");
+	publish(0, 300000);
+	ck_assert_int_eq(gputrace_target_resume(target), 0);
+	while (!gputrace_reader_next_kernel(reader, NULL)) {
+		ck_assert_int_eq(gputrace_reader_wait(reader, -1), 1);
+		while (gputrace_reader_next(reader))
+			;
+	}
+	ck_assert_int_eq(gputrace_reader_connect(path, &slow), 0);
+	ck_assert_ptr_null(gputrace_reader_next_kernel(slow, NULL));
+	ck_assert_int_eq(pthread_create(&thread, NULL, write_late, files[1]), 0);
+	ck_assert_int_eq(write_all(reader, files[0]), -ENODATA);
+	finish();
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(slow_end, -ENODATA);
+	gputrace_reader_unref(slow);
+	for (int i = 0; i < 2; i++) {
+		rewind(files[i]);
+		ck_assert_int_gt(getdelim(&texts[i], &sizes[i], 0, files[i]), 0);
+		lists[i] = strstr(texts[i], "\nkernel ");
+		fclose(files[i]);
+	}
+	ck_assert_ptr_nonnull(lists[0]);
+	ck_assert_ptr_nonnull(lists[1]);
+	ck_assert_str_eq(lists[0], lists[1]);
+	free(texts[0]);
+	free(texts[1]);
 }
 END_TEST
 
@@ -392,7 +457,7 @@ END_TEST
 /* ---- a server that lies ---- */
 
 /* A stream as it is sent. */
-static char stream[1 << 20];
+_Alignas(uint64_t) static char stream[1 << 20];
 static size_t stream_size;
 
 static void record_stream(void)
@@ -447,17 +512,25 @@ static int read_bytes(int listener, const char *bytes, size_t size)
 	return r;
 }
 
-START_TEST(a_server_that_lies)
+static int listen_there(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int listener = socket(AF_UNIX, SOCK_STREAM, 0), r;
-	uint32_t random = 1;
-	char *changed;
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	record_stream();
 	strcpy(address.sun_path, path);
 	ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
 	ck_assert_int_eq(listen(listener, 1), 0);
+	return listener;
+}
+
+START_TEST(a_server_that_lies)
+{
+	uint32_t random = 1;
+	int listener, r;
+	char *changed;
+
+	record_stream();
+	listener = listen_there();
 	ck_assert_int_eq(read_bytes(listener, stream, stream_size), -ENODATA);
 	ck_assert_int_eq(read_bytes(listener, stream, stream_size - 8), -ECONNRESET);
 	ck_assert_int_eq(read_bytes(listener, stream, 0), -ECONNRESET);
@@ -486,6 +559,69 @@ START_TEST(a_server_that_lies)
 }
 END_TEST
 
+/* The first message of a kernel in the stream. */
+static struct gt_message_kernel *find_kernel(void)
+{
+	struct gt_message_head *head = (void *)stream;
+
+	while (head->kind != GT_MESSAGE_KERNEL) {
+		ck_assert_uint_lt((size_t)((char *)head - stream), stream_size);
+		head = (void *)((char *)head + head->size);
+	}
+	return (void *)head;
+}
+
+static void expect_nonsense(int listener)
+{
+	ck_assert_int_eq(read_bytes(listener, stream, stream_size), -EPROTO);
+}
+
+START_TEST(kernels_that_make_no_sense)
+{
+	struct gt_message_kernel *kernel, good;
+	struct gt_message_head end;
+	char *name;
+	int listener;
+
+	record_stream();
+	listener = listen_there();
+	kernel = find_kernel();
+	good = *kernel;
+	name = (char *)(kernel + 1);
+	ck_assert_str_eq(name, "vecadd");
+	kernel->number = GT_KERNELS_MAX;
+	expect_nonsense(listener);
+	*kernel = good;
+	kernel->route = 3;
+	expect_nonsense(listener);
+	*kernel = good;
+	kernel->name_size = 0;
+	kernel->reason_size += good.name_size;
+	expect_nonsense(listener);
+	*kernel = good;
+	kernel->name_size = UINT32_MAX;
+	kernel->reason_size = good.name_size + 1;
+	expect_nonsense(listener);
+	*kernel = good;
+	name[3] = 0;
+	expect_nonsense(listener);
+	name[3] = 'a';
+	name[6] = '!';
+	expect_nonsense(listener);
+	name[6] = 0;
+	/* Once more, in place of the end, it is news of the same kernel; of that number there is no other. */
+	memcpy(&end, stream + stream_size - sizeof(struct gt_message_end), sizeof(end));
+	ck_assert_uint_eq(end.kind, GT_MESSAGE_END);
+	stream_size -= sizeof(struct gt_message_end);
+	memcpy(stream + stream_size, kernel, good.head.size);
+	stream_size += good.head.size;
+	ck_assert_int_eq(read_bytes(listener, stream, stream_size), -ECONNRESET);
+	kernel->id++;
+	expect_nonsense(listener);
+	close(listener);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("publish");
@@ -494,9 +630,11 @@ int main(void)
 	tcase_set_timeout(tcase, 300);
 	tcase_add_test(tcase, the_same_events);
 	tcase_add_test(tcase, a_slow_one);
+	tcase_add_test(tcase, kernels_known_before);
 	tcase_add_test(tcase, unwanted_ones);
 	tcase_add_test(tcase, a_controller_that_is_killed);
 	tcase_add_test(tcase, what_is_refused);
 	tcase_add_test(tcase, a_server_that_lies);
+	tcase_add_test(tcase, kernels_that_make_no_sense);
 	return run_case("publish", tcase);
 }

@@ -165,6 +165,12 @@ class Twins(unittest.TestCase):
                 with said.open("w") as file:
                     other = subprocess.Popen([*follower, f"--follow={path}"], stdout=file, stderr=subprocess.PIPE,
                                              text=True)
+                lists = [subprocess.Popen([*command, f"--follow={path}"], stdout=subprocess.PIPE, text=True)
+                         for command in (["./gputrace-kernels"], [sys.executable, str(TWINS / "gputrace-kernels")])]
+                # The socket that is listened to, and one for each who has come.
+                while Path("/proc/net/unix").read_text().count(path) < 4:
+                    self.assertEqual([command.poll() for command in (one, other, *lists)], [None] * 4)
+                    time.sleep(0.05)
                 self.prod(program, said, r"kernel +{}/")
                 program.communicate(".\n")
                 out, one_said = one.communicate()
@@ -174,6 +180,9 @@ class Twins(unittest.TestCase):
                 # It came later; then it is the same to the end, but for times, which count from the first event.
                 words = [line.split()[1:] for line in said.read_text().splitlines()[1:]]
                 self.assertEqual([line.split()[1:] for line in out.splitlines()][-len(words):], words)
+                lists = [command.communicate()[0] for command in lists]
+                self.assertEqual(lists[0], lists[1])
+                self.assertRegex(lists[0], rf" {program.pid} .* PTX +vecadd\n")
 
     @staticmethod
     def start_live(driver):

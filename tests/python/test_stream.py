@@ -38,7 +38,11 @@ class Stream(unittest.TestCase):
                 thread.start()
                 target.resume()
                 own.extend(reader)
+                kernels = reader.kernels()
             thread.join()
+            self.assertEqual([(kernel.name, kernel.pid, kernel.launches) for kernel in kernels if kernel.launches],
+                             [("vecadd", target.pid, 20)])
+            self.assertEqual(connected.kernels(), kernels)
             fields = "type name time end time_error pid tid launch_id grid device text data".split()
             self.assertEqual(*[[[getattr(event, field) for field in fields] for event in events]
                                for events in (others, own)])

@@ -6,12 +6,14 @@ import asyncio
 import time
 import weakref
 from errno import ENODATA
-from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, Optional
+from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, List, Optional
 
+from . import kernel as _kernel
 from ._cffi import ffi, lib
 from ._library import Handle, guard, options, own, path_bytes, readable
 from .error import check
 from .event import Event
+from .kernel import Kernel
 
 if TYPE_CHECKING:
     from .symbolizer import Symbolizer
@@ -80,6 +82,20 @@ class Reader(Handle):
         """Readable when there may be something to do; not every event makes it so, so wait with a timeout."""
         with guard:
             return int(lib.gputrace_reader_get_fd(self._pointer))
+
+    def kernels(self) -> List[Kernel]:
+        """The CUDA kernels that it has taken in so far, in order of loading; also those of another process's stream.
+
+        Of that, also kernels that were known before we came; how often they were launched is what was so when
+        the stream last told of them, at the latest at its end.
+        """
+        kernels = []
+        with guard:
+            kernel = lib.gputrace_reader_next_kernel(self._pointer, ffi.NULL)
+            while kernel != ffi.NULL:
+                kernels.append(_kernel.of_pointer(kernel))
+                kernel = lib.gputrace_reader_next_kernel(self._pointer, kernel)
+        return kernels
 
     @property
     def lost(self) -> int:
