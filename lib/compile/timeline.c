@@ -9,10 +9,9 @@
 #include "lib/wire/wire.h"
 
 /* timeline.ptx knows these. */
-_Static_assert(sizeof(struct gt_launch_slot) == 4224 && GT_LAUNCH_SLOTS == 4096 && GT_SLOT_CLASSES == 32 &&
-	       sizeof(struct gt_slot_class) == 128, "slots");
-_Static_assert(offsetof(struct gt_launch_slot, start) == 0 && offsetof(struct gt_launch_slot, classes_done) == 8 &&
-	       offsetof(struct gt_launch_slot, class_) == 128, "a slot");
+_Static_assert(GT_LAUNCH_SLOTS == 4096 && GT_SLOT_CLASSES == 64, "slots");
+_Static_assert(offsetof(struct gt_launch_slots, start) == 0 && offsetof(struct gt_launch_slots, classes_done) == 32768 &&
+	       offsetof(struct gt_launch_slots, threads) == 65536, "their rows");
 _Static_assert(offsetof(struct gt_ring_ctl, credits) == 128 && offsetof(struct gt_ring_ctl, tail_seen) == 136 &&
 	       offsetof(struct gt_ring_ctl, lost) == 144, "a ring's control block");
 _Static_assert(GT_LAUNCH_ID_MASK == 281474976710655ull && GT_REC_KERNEL == 3 &&

@@ -291,22 +291,17 @@ struct gt_dev_arena {
  * graph keeps its own.  Slot 0 is none: such a launch is counted as lost.
  *
  * All threads of a launch are counted as they leave, which must cost them next to
- * nothing: measured on an H200, one address takes an atomic each 0.8 ns, so
- * blocks are spread over classes by their number, 128 bytes apart; 32 bytes apart
- * is twice as slow.
+ * nothing: measured on an H200, one address takes an atomic each 0.8 ns, and so do
+ * addresses within 128 bytes together.  So blocks are spread over classes by their
+ * number, and a class has a row of its own, of one counter for each slot.
  */
-#define GT_SLOT_CLASSES 32u
+#define GT_SLOT_CLASSES 64u
 
-struct gt_slot_class {
-	uint64_t threads;	/* that have left, in blocks whose number is this class's modulo GT_SLOT_CLASSES */
-	uint64_t pad[15];
-};
-
-struct gt_launch_slot {		/* all zeros between launches */
-	uint64_t start;		/* complement of %globaltimer at the earliest entry */
-	uint64_t classes_done;
-	uint64_t pad[14];
-	struct gt_slot_class class_[GT_SLOT_CLASSES];
+struct gt_launch_slots {	/* zeros but for launches that run */
+	uint64_t start[GT_LAUNCH_SLOTS];	/* complement of %globaltimer at the earliest entry */
+	uint64_t classes_done[GT_LAUNCH_SLOTS];
+	/* That have left, in blocks whose number is this class's modulo GT_SLOT_CLASSES. */
+	uint64_t threads[GT_SLOT_CLASSES][GT_LAUNCH_SLOTS];
 };
 
 /* ---- the shared memory of one traced process ---- */

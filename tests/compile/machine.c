@@ -68,7 +68,7 @@ struct machine *machine_new(bool flat)
 	start_ring(machine, 0, RING0_BYTES);
 	while ((map = gputrace_object_next_map(machine->object, map)))
 		place_map(machine, map);
-	machine->slots = take(&machine->dev_used, GT_LAUNCH_SLOTS * sizeof(struct gt_launch_slot), MACHINE_DEV_BYTES);
+	machine->slots = take(&machine->dev_used, sizeof(struct gt_launch_slots), MACHINE_DEV_BYTES);
 	machine->out = open_memstream(&machine->text, &machine->text_size);
 	fputs(".version 7.0\n.target sm_75\n.address_size 64\n", machine->out);
 	return machine;

@@ -25,6 +25,7 @@
 #define SPIN_NS 300000ull		/* longer than it takes to queue them */
 #define RECORD_BYTES (sizeof(struct gt_record) + sizeof(struct warp_record))
 #define FUNCTION_REGISTERS 4
+#define HAND_CREDITS 128
 
 _Static_assert(LAUNCHES * (VECADD_BLOCKS * BLOCK / 32) * RECORD_BYTES <= SPEED_RING_BYTES, "no record is lost");
 
@@ -53,7 +54,7 @@ static const char *const kernels[] = { "vecadd", "compute" };
 /* The last parameter of kernels with probes by hand; as in bpf-hand.cu. */
 struct hand {
 	uint64_t counter, counters, times, buckets;
-	uint64_t ring_head, ring_lost;
+	uint64_t ring_head, ring_lost, ring_credits;
 	uint64_t ring, ring_bytes;
 	uint64_t launch;
 };
@@ -67,7 +68,7 @@ struct speed {
 	void *spin, *begin, *end;	/* kernel; events */
 	uint64_t a, b, c;
 	struct hand hand;
-	uint64_t hand_ctl;		/* the head, then records lost */
+	uint64_t hand_ctl;		/* the head, then records lost; HAND_CREDITS behind it credits */
 	unsigned blocks[KERNELS];
 	uint32_t n[KERNELS];		/* elements; rounds */
 	unsigned repeats, launches;
@@ -225,6 +226,7 @@ static void empty_rings(const struct contest *contest)
 		return;
 	session_set_ctl(&contest->speed->session, contest->map, &ctl);
 	CU(cuMemsetD8_v2(contest->speed->hand_ctl, 0, 2 * sizeof(uint64_t)));
+	CU(cuMemcpyHtoD_v2(contest->speed->hand_ctl + HAND_CREDITS, &ctl.credits, sizeof(ctl.credits)));
 }
 
 static int compare_times(const void *a, const void *b)
@@ -396,6 +398,7 @@ static void make_memories(struct speed *speed)
 		.buckets = device_memory(gt_map_bytes(session_map(&speed->session, "buckets"))),
 		.ring_head = speed->hand_ctl,
 		.ring_lost = speed->hand_ctl + sizeof(uint64_t),
+		.ring_credits = speed->hand_ctl + HAND_CREDITS,
 		.ring = speed->session.host_gpu + ring->place.offset,
 		.ring_bytes = SPEED_RING_BYTES,
 		.launch = 1,

@@ -385,11 +385,12 @@ static uint64_t word_at(const struct run *run, uint64_t at)
 /* One record of the launch, and its slot is clean and given back. */
 static bool timeline_is_right(const struct run *run, unsigned kernel)
 {
-	uint64_t record = HOST_AT + TEST_RING, slot = TEST_SLOTS + SLOT * sizeof(struct gt_launch_slot), dirty = 0;
+	uint64_t record = HOST_AT + TEST_RING, dirty = 0;
 	bool right;
 
-	for (uint64_t at = 0; at < sizeof(struct gt_launch_slot); at += 8)
-		dirty |= word_at(run, slot + at);
+	/* Every row has a word of the slot's. */
+	for (uint64_t at = 8 * SLOT; at < sizeof(struct gt_launch_slots); at += 8 * GT_LAUNCH_SLOTS)
+		dirty |= word_at(run, TEST_SLOTS + at);
 	right = word_at(run, offsetof(struct gt_ring_ctl, head)) == 48 && !word_at(run, offsetof(struct gt_ring_ctl, lost)) &&
 		(uint32_t)word_at(run, record) == 1 && word_at(run, record + 16) == LAUNCH_ID &&
 		word_at(run, record + 24) == 1000 + kernel && word_at(run, record + 32) &&

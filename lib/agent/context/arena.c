@@ -6,7 +6,7 @@
 
 static uint64_t dev_total(void)
 {
-	return gt_session.slots + (uint64_t)GT_LAUNCH_SLOTS * sizeof(struct gt_launch_slot);
+	return gt_session.slots + sizeof(struct gt_launch_slots);
 }
 
 /* The rings begin where the reader waits for them, which is behind all that contexts before wrote there. */

@@ -10,7 +10,7 @@ typedef unsigned long long u64;
 /* Where the probes written by hand put things. */
 struct hand {
 	u64 *counter, *counters, *times, *buckets;
-	u64 *ring_head, *ring_lost;
+	u64 *ring_head, *ring_lost, *ring_credits;
 	u64 *ring;		/* host memory */
 	u64 ring_bytes;		/* a power of two */
 	u64 launch;
@@ -60,18 +60,23 @@ static __device__ __forceinline__ void histogram(const struct hand &h)
 	atomicAdd(&h.buckets[63 - __clzll((long long)(value | 1))], 1ull);
 }
 
-/* Records are dropped and counted when the ring is full; the first word says that a record is whole. */
+/*
+ * Records are dropped and counted when the ring is full; the first word says that a record
+ * is whole.  Bytes are taken from the ring's credits before a place is, so that a reader that
+ * gives some back finds no hole: one atomic more than filling a buffer once would take.
+ */
 static __device__ __forceinline__ void warp_ring(const struct hand &h)
 {
 	u64 position, at[5];
 
 	if (threadIdx.x % 32)
 		return;
-	position = atomicAdd(h.ring_head, (u64)RECORD_BYTES);
-	if (position + RECORD_BYTES > h.ring_bytes) {
+	if ((long long)atomicAdd(h.ring_credits, -(u64)RECORD_BYTES) < (long long)RECORD_BYTES) {
+		atomicAdd(h.ring_credits, (u64)RECORD_BYTES);
 		atomicAdd(h.ring_lost, 1ull);
 		return;
 	}
+	position = atomicAdd(h.ring_head, (u64)RECORD_BYTES);
 	at[0] = (u64)RECORD_BYTES << 32 | (uint32_t)((position >> 3) + 1);
 	at[1] = 24ull << 32 | 1;
 	at[2] = h.launch;

@@ -75,7 +75,7 @@ def measure():
     for _ in range(10):
         step()
     best = None
-    for _ in range(5):
+    for _ in range(30):
         torch.cuda.synchronize()
         begin = time.perf_counter()
         for _ in range(10):
