@@ -23,7 +23,7 @@ def stacks(out):
 
 @check
 def python_stacks(lab):
-    """PyTorch under python3 -X perf: the stack of a matrix product's launch has the Python functions, in order."""
+    """PyTorch under python3 -X perf: the stack of a sum's launch has the Python functions, in order."""
     program = lab.program("torch-stack")
     if sys.version_info < (3, 12):
         raise Skip("Python before 3.12 does not name its functions")
@@ -46,4 +46,4 @@ def python_stacks(lab):
         expect(order.index("forward") < order.index("train"), f"in the wrong order: {order}")
     lost = sum(stack[-1].startswith("[") for stack in launches if stack)
     return (f"{len(launches)} launches, {len(through)} from forward() in train(), {len(whole)} up to _start, "
-            f"{lost} that end early, the longest of {max(map(len, launches))} functions")
+            f"{lost} that end early since more than 60 KiB of the stack are in the way, the longest of {max(map(len, launches))} functions")
