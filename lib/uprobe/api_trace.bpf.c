@@ -178,6 +178,31 @@ static __u64 count_pages(__u64 sp, __u64 begin)
 	return at_most((end - begin + GT_API_PAGE - 1) / GT_API_PAGE, PAGES_MAX);
 }
 
+#define RETURNS_MAX 64		/* the kernel's own limit */
+
+/*
+ * Where a function's return is watched, the kernel has put an address of its own in place
+ * of the return address, in which no caller can be found: put them into the copy as they
+ * were.  at: where in the record the copy is, which begins at `begin` and has `bytes`.
+ */
+static void mend_return_addresses(struct bpf_dynptr *record, __u64 at, __u64 begin, __u64 bytes)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct return_instance *watched;
+
+	if (!bpf_core_field_exists(struct uprobe_task, return_instances) ||
+	    !bpf_core_field_exists(struct return_instance, orig_ret_vaddr))
+		return;
+	watched = BPF_CORE_READ(task, utask, return_instances);
+	for (int i = 0; i < RETURNS_MAX && watched; i++) {
+		__u64 offset = BPF_CORE_READ(watched, stack) - begin, address = BPF_CORE_READ(watched, orig_ret_vaddr);
+
+		if (offset <= bytes - sizeof(address))
+			bpf_dynptr_write(record, at + offset, &address, sizeof(address), 0);
+		watched = BPF_CORE_READ(watched, next);
+	}
+}
+
 static void emit_with_copy(struct gt_api_record *call, REGS *regs)
 {
 	struct gt_stack_registers registers = STACK_REGISTERS(regs);
@@ -199,6 +224,8 @@ static void emit_with_copy(struct gt_api_record *call, REGS *regs)
 		if (to)
 			bpf_probe_read_user(to, GT_API_PAGE, (const void *)(begin + offset));
 	}
+	if (pages)
+		mend_return_addresses(&record, at, begin, pages * GT_API_PAGE);
 	bpf_ringbuf_submit_dynptr(&record, BPF_RB_NO_WAKEUP);
 }
 

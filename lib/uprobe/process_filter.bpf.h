@@ -38,8 +38,18 @@ struct signal_struct {
 struct mm_struct {
 	unsigned long start_stack;
 };
+/* A function that is running and whose return is watched. */
+struct return_instance {
+	unsigned long stack;		/* where its return address is */
+	unsigned long orig_ret_vaddr;	/* and which that was */
+	struct return_instance *next;	/* the one that it was called in */
+};
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
 struct task_struct {
 	struct mm_struct *mm;
+	struct uprobe_task *utask;
 	int pid, tgid;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;

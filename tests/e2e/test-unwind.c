@@ -38,6 +38,7 @@ struct session {
 	struct gputrace_link *link;
 	int input;		/* the program's; closed when it may end; -1 */
 	bool began;		/* its agent was announced */
+	bool only_launches;	/* other calls do not count */
 	struct seen seen;
 };
 
@@ -155,7 +156,7 @@ static void follow(bool to_the_end)
 
 			ck_assert_int_ne(type, GPUTRACE_EVENT_LOST);
 			session.began |= type == GPUTRACE_EVENT_PROCESS;
-			if (type != GPUTRACE_EVENT_CALL &&
+			if ((type != GPUTRACE_EVENT_CALL || session.only_launches) &&
 			    (type != GPUTRACE_EVENT_API || strcmp(gputrace_event_get_name(event), "cuLaunchKernel")))
 				continue;
 			take_launch(event);
@@ -210,6 +211,27 @@ START_TEST(every_caller_is_there)
 	const struct gputrace_api_opts opts = unwinding(16384);
 
 	run("chain", CHAIN_LIBRARY, &opts);
+	assert_complete(chain, "_start");
+}
+END_TEST
+
+/* The kernel has put an address of its own in place of where they return to. */
+START_TEST(functions_whose_return_is_watched)
+{
+	const char *const argv[] = { PROGRAM, "chain", CHAIN_LIBRARY, NULL };
+	const struct gputrace_api_opts opts = unwinding(16384);
+	struct gputrace_link *functions;
+
+	spawn(argv);
+	ck_assert_int_eq(gputrace_attach_api(session.target, &opts, &session.link), 0);
+	ck_assert_msg(!gputrace_attach_functions(session.target, CHAIN_LIBRARY, "chain_*", NULL, &functions), "%s",
+		      gputrace_last_error());
+	resume();
+	start_reader();
+	session.only_launches = true;
+	follow(true);
+	gputrace_link_unref(functions);
+	ck_assert_uint_eq(session.seen.launches, 1);
 	assert_complete(chain, "_start");
 }
 END_TEST
@@ -443,6 +465,7 @@ int main(void)
 	if (!geteuid()) {
 		uprobes = common_tests("uprobes", setup_uprobes);
 		tcase_add_test(uprobes, of_any_function);
+		tcase_add_test(uprobes, functions_whose_return_is_watched);
 		tcase_add_test(uprobes, in_another_mount_namespace);
 		suite_add_tcase(suite, uprobes);
 	}
