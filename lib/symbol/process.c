@@ -126,43 +126,6 @@ static bool has_our_root(int pid)
 	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-struct gt_symbol_process *gt_symbol_process_new(int pid, const struct gt_identity *identity, bool gone)
-{
-	struct gt_symbol_process *process = calloc(1, sizeof(*process));
-
-	if (!process)
-		return NULL;
-	process->pid = pid;
-	process->identity = *identity;
-	process->gone = gone;
-	if (gone) {
-		process->reason = had_ended;
-		return process;
-	}
-	process->our_root = has_our_root(pid);
-	read_status(process);
-	if (read_mappings(process)) {
-		gt_symbol_process_free(process);
-		return NULL;
-	}
-	return process;
-}
-
-void gt_symbol_process_free(struct gt_symbol_process *process)
-{
-	for (unsigned i = 0; i < process->place_room; i++) {
-		gt_frame_free(process->places[i].frame);
-		gt_way_free(process->places[i].way);
-	}
-	free(process->places);
-	gt_frame_free(process->spare.frame);
-	gt_way_free(process->spare.way);
-	gt_way_free(process->spare_way);
-	gt_mappings_free(&process->mappings);
-	gt_perf_map_free(&process->perf);
-	free(process);
-}
-
 /* Is it still the program whose mappings we have? */
 static bool still_there(const struct gt_symbol_process *process)
 {
@@ -289,21 +252,70 @@ static int open_perf_map(const struct gt_symbol_process *process)
 	return -1;
 }
 
-static int find_in_perf_map(struct gt_symbol_process *process, uint64_t address,
-			    const struct gt_perf_entry **ret_entry)
+static int read_perf_map(struct gt_symbol_process *process)
 {
-	int fd, r;
+	int fd = open_perf_map(process), r;
 
-	*ret_entry = gt_perf_map_find(&process->perf, address);
-	if (*ret_entry)
-		return 0;
-	fd = open_perf_map(process);
 	if (fd < 0)
 		return 0;
 	r = gt_perf_map_read(&process->perf, fd);
 	close(fd);
-	*ret_entry = gt_perf_map_find(&process->perf, address);
+	if (!process->gone && !process->trampoline.size)
+		gt_trampoline_learn(&process->trampoline, &process->perf, process->pid);
 	return r == -ENOMEM ? r : 0;
+}
+
+static int find_in_perf_map(struct gt_symbol_process *process, uint64_t address,
+			    const struct gt_perf_entry **ret_entry)
+{
+	int r;
+
+	*ret_entry = gt_perf_map_find(&process->perf, address);
+	if (*ret_entry)
+		return 0;
+	r = read_perf_map(process);
+	*ret_entry = gt_perf_map_find(&process->perf, address);
+	return r;
+}
+
+/* ---- beginning and ending ---- */
+
+struct gt_symbol_process *gt_symbol_process_new(int pid, const struct gt_identity *identity, bool gone)
+{
+	struct gt_symbol_process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	process->identity = *identity;
+	process->gone = gone;
+	if (gone) {
+		process->reason = had_ended;
+		return process;
+	}
+	process->our_root = has_our_root(pid);
+	read_status(process);
+	/* What code is made of is known while it runs, or never. */
+	if (read_mappings(process) || read_perf_map(process)) {
+		gt_symbol_process_free(process);
+		return NULL;
+	}
+	return process;
+}
+
+void gt_symbol_process_free(struct gt_symbol_process *process)
+{
+	for (unsigned i = 0; i < process->place_room; i++) {
+		gt_frame_free(process->places[i].frame);
+		gt_way_free(process->places[i].way);
+	}
+	free(process->places);
+	gt_frame_free(process->spare.frame);
+	gt_way_free(process->spare.way);
+	gt_way_free(process->spare_way);
+	gt_mappings_free(&process->mappings);
+	gt_perf_map_free(&process->perf);
+	free(process);
 }
 
 /* ---- places ---- */
@@ -367,6 +379,21 @@ static struct gt_place *find_place(struct gt_symbol_process *process, uint64_t a
 	return place;
 }
 
+/*
+ * Code may have been made after we last looked at the mappings, by a process that has ended
+ * since.  Its names are there for longer than it.
+ */
+static const struct gt_mapping *made_unseen(struct gt_symbol_process *process, uint64_t address)
+{
+	static const struct gt_mapping memory = { .path = (char *)"" };
+
+	if (process->gone && process->perf.count && !process->perf_is_final) {
+		read_perf_map(process);
+		process->perf_is_final = true;
+	}
+	return gt_perf_map_find(&process->perf, address) ? &memory : NULL;
+}
+
 struct gt_place *gt_symbol_process_place(struct gt_symbol_process *process, uint64_t address,
 					 struct gt_module **modules)
 {
@@ -377,6 +404,8 @@ struct gt_place *gt_symbol_process_place(struct gt_symbol_process *process, uint
 	if (!place || place->module || place->frame)
 		return place;
 	mapping = find_mapping(process, address);
+	if (!mapping)
+		mapping = made_unseen(process, address);
 	if (!mapping)
 		return place;
 	place->module = find_module(process, mapping, modules);
@@ -446,16 +475,19 @@ int gt_symbol_process_resolve(struct gt_symbol_process *process, struct gt_place
 /* ---- ways ---- */
 
 /* How the code goes on after the call; 0: that cannot be seen (any more). */
-static size_t read_code(const struct gt_symbol_process *process, uint64_t address, uint8_t *code)
+static size_t read_code(struct gt_symbol_process *process, uint64_t address, uint8_t *code)
 {
 	struct iovec local = { .iov_base = code, .iov_len = GT_WAY_CODE };
 	struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = GT_WAY_CODE };
 	ssize_t n = process->gone ? -1 : process_vm_readv(process->pid, &local, 1, &remote, 1, 0);
 
-	return n > 0 ? (size_t)n : 0;
+	if (n > 0)
+		return (size_t)n;
+	return gt_trampoline_read(&process->trampoline, gt_perf_map_find(&process->perf, address), address, code,
+				  GT_WAY_CODE);
 }
 
-static struct gt_way *find_way(const struct gt_symbol_process *process, const struct gt_place *place)
+static struct gt_way *find_way(struct gt_symbol_process *process, const struct gt_place *place)
 {
 	struct gt_way *way = place->module->generated ? NULL : gt_way_by_rules(place->module, place->offset);
 	uint8_t code[GT_WAY_CODE];

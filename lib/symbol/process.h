@@ -10,6 +10,7 @@
 #include "lib/symbol/frame.h"
 #include "lib/symbol/module.h"
 #include "lib/symbol/perf_map.h"
+#include "lib/symbol/trampoline.h"
 #include "lib/symbol/way.h"
 #include "lib/util/mappings.h"
 
@@ -46,6 +47,8 @@ struct gt_symbol_process {
 	struct gt_mappings mappings;
 	uint64_t look_after;		/* CLOCK_MONOTONIC ns: not again before, lest looking takes all the time */
 	struct gt_perf_map perf;
+	bool perf_is_final;		/* it was read when the process had ended */
+	struct gt_trampoline trampoline;
 	struct gt_place *places;	/* open addressing */
 	unsigned place_count, place_room, way_count;
 	size_t text_bytes;		/* of all their frames */

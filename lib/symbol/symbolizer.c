@@ -168,8 +168,10 @@ struct gt_place *gt_symbolizer_place(struct gputrace_symbolizer *symbolizer, int
 	/* Does it run another program by now? */
 	process->checked = 0;
 	other = process_at(symbolizer, pid, time);
-	if (!other || other == process)
-		return other ? place : NULL;
+	if (!other)
+		return NULL;
+	if (other == process && !process->gone)
+		return place;
 	*ret_process = other;
 	return gt_symbol_process_place(other, address, &symbolizer->modules);
 }

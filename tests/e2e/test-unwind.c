@@ -262,19 +262,20 @@ START_TEST(of_a_thread)
 END_TEST
 
 /* One function has a frame pointer, and another returns right after its call, as Python's trampolines do. */
+static const char *const made[] = {
+	"launch", "py::forward:/made.py", "evaluate", "made_with_frame_pointer", "enter",
+	"chain_last", "chain_aligned", "chain_registers", "chain_first", "work_made", "main", NULL
+};
+
 START_TEST(through_code_made_at_run_time)
 {
-	static const char *const names[] = {
-		"launch", "py::forward:/made.py", "evaluate", "made_with_frame_pointer", "enter",
-		"chain_last", "chain_aligned", "chain_registers", "chain_first", "work_made", "main", NULL
-	};
 	const struct gputrace_api_opts opts = unwinding(16384);
 	char path[64];
 
 	run("made", CHAIN_LIBRARY, &opts);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", gputrace_target_get_pid(session.target));
 	ck_assert_int_eq(unlink(path), 0);
-	assert_complete(names, "_start");
+	assert_complete(made, "_start");
 }
 END_TEST
 
@@ -378,6 +379,26 @@ START_TEST(of_a_process_that_has_gone)
 }
 END_TEST
 
+/* Its trampolines lie in memory that was not seen, and are like one that was. */
+START_TEST(through_python_in_a_process_that_has_gone)
+{
+	static const char *const argv[] = { PROGRAM, "later", CHAIN_LIBRARY, NULL };
+	const struct gputrace_api_opts opts = unwinding(16384);
+	char path[64];
+
+	start(argv, &opts);
+	start_reader();
+	follow(false);
+	let_go();
+	wait_for_its_end();
+	follow(true);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", gputrace_target_get_pid(session.target));
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_uint_eq(session.seen.launches, 1);
+	assert_complete(made, "_start");
+}
+END_TEST
+
 /* Nobody has ever looked at it: the caller's address is all that there is. */
 START_TEST(of_a_process_that_was_never_seen)
 {
@@ -448,6 +469,7 @@ static TCase *common_tests(const char *name, void (*setup)(void))
 	tcase_add_loop_test(tcase, deeper_than_the_copy, 0, 2);
 	tcase_add_test(tcase, more_callers_than_frames);
 	tcase_add_test(tcase, of_a_process_that_has_gone);
+	tcase_add_test(tcase, through_python_in_a_process_that_has_gone);
 	tcase_add_test(tcase, of_a_process_that_was_never_seen);
 	return tcase;
 }

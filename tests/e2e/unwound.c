@@ -9,8 +9,10 @@
  *	unwound made LIBRARY	code that was made at run time between chain and launch
  *	unwound deep LIBRARY	20 functions of 4 KiB each between work and launch
  *	unwound brief LIBRARY	chain, but it waits before that, and not in the end
+ *	unwound later LIBRARY	the same with made, whose code is made after it has waited, but for one of Python's
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,14 +71,15 @@ static const uint8_t without[] = {
 
 static void (*made_with)(void (*next)(void)), (*made_without)(void (*next)(void));
 
-static void make_code(void)
+/* first: of the names of all such pages. */
+static void make_code(const char *function, bool first)
 {
 	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char path[64];
 	FILE *map;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	map = fopen(path, "w");
+	map = fopen(path, first ? "w" : "a");
 	if (page == MAP_FAILED || !map)
 		_exit(6);
 	memcpy(page, with_frame_pointer, sizeof(with_frame_pointer));
@@ -86,7 +89,7 @@ static void make_code(void)
 	made_with = (void (*)(void (*)(void)))(void *)page;
 	made_without = (void (*)(void (*)(void)))(void *)(page + 64);
 	fprintf(map, "%lx %zx made_with_frame_pointer\n", (unsigned long)(uintptr_t)page, sizeof(with_frame_pointer));
-	fprintf(map, "%lx %zx py::forward:/made.py\n", (unsigned long)(uintptr_t)page + 64, sizeof(without));
+	fprintf(map, "%lx %zx py::%s:/made.py\n", (unsigned long)(uintptr_t)page + 64, sizeof(without), function);
 	fclose(map);
 }
 
@@ -116,9 +119,9 @@ static NOINLINE void work_deep(void)
 	HERE;
 }
 
-static NOINLINE void work_made(void)
+static NOINLINE void work_made(bool first)
 {
-	make_code();
+	make_code("forward", first);
 	chain_first(enter);
 	HERE;
 }
@@ -140,26 +143,29 @@ static void wait_for_end_of_input(void)
 int main(int argc, char **argv)
 {
 	const char *mode = argc == 3 ? argv[1] : "";
+	bool waits_first = !strcmp(mode, "brief") || !strcmp(mode, "later");
 	pthread_t thread;
 
 	if (!*mode)
 		return 2;
+	if (!strcmp(mode, "later"))
+		make_code("main", true);
 	start(argv[2]);
 	if (!strcmp(mode, "deleted") && unlink(argv[2]))
 		return 8;
-	if (!strcmp(mode, "brief"))
+	if (waits_first)
 		wait_for_end_of_input();
 	if (!strcmp(mode, "thread")) {
 		if (pthread_create(&thread, NULL, thread_main, NULL) || pthread_join(thread, NULL))
 			return 9;
-	} else if (!strcmp(mode, "made")) {
-		work_made();
+	} else if (!strcmp(mode, "made") || !strcmp(mode, "later")) {
+		work_made(!waits_first);
 	} else if (!strcmp(mode, "deep")) {
 		work_deep();
 	} else {
 		work();
 	}
-	if (strcmp(mode, "brief"))
+	if (!waits_first)
 		wait_for_end_of_input();
 	return 0;
 }
