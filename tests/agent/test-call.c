@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watched calls: arguments and results pass unchanged, and the record says what they were. */
 #include <check.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -569,6 +574,50 @@ START_TEST(nobody_enters_unseen)
 }
 END_TEST
 
+/* As a program's own seccomp filter may. */
+static void refuse_membarrier(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/* Then entering is an atomic operation. */
+START_TEST(without_membarrier)
+{
+	pthread_t thread;
+
+	refuse_membarrier();
+	setup();
+	ck_assert_int_eq(pthread_create(&thread, NULL, stay_inside, NULL), 0);
+	while (!atomic_load(&entered))
+		usleep(1000);
+	ck_assert(!gt_wait_until_left(0));
+	atomic_store(&over, true);
+	pthread_join(thread, NULL);
+	ck_assert(gt_wait_until_left(0));
+}
+END_TEST
+
+/* What others do cannot be seen any more, so nothing is taken away. */
+START_TEST(membarrier_is_refused_later)
+{
+	setup();
+	gt_enter();
+	gt_leave();
+	ck_assert(gt_wait_until_left(0));
+	refuse_membarrier();
+	ck_assert(!gt_wait_until_left(0));
+}
+END_TEST
+
 static void *use_a_ring(void *unused)
 {
 	const struct gt_rec_call record = { 0 };
@@ -597,6 +646,7 @@ END_TEST
 int main(void)
 {
 	TCase *tcase = tcase_create("watched calls");
+	Suite *suite = suite_create("watched calls");
 
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, twelve_arguments);
@@ -614,5 +664,10 @@ int main(void)
 	tcase_add_test(tcase, nobody_is_inside_in_a_child);
 	tcase_add_test(tcase, more_threads_than_places);
 	tcase_add_test(tcase, nobody_enters_unseen);
-	return run_case("watched calls", tcase);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("a program with a seccomp filter");
+	tcase_add_test(tcase, without_membarrier);
+	tcase_add_test(tcase, membarrier_is_refused_later);
+	suite_add_tcase(suite, tcase);
+	return run_suite(suite);
 }

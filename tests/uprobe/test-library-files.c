@@ -381,35 +381,6 @@ START_TEST(test_older_kernel)
 }
 END_TEST
 
-/* What runs under valgrind goes on, whoever else has the file. */
-START_TEST(test_under_valgrind)
-{
-	struct child child = begin("a", false);
-	struct stat status;
-	char line[512];
-	FILE *pipe;
-
-	snprintf(line, sizeof(line), "%s/a/" SONAME ".2", folder);
-	ck_assert_int_eq(stat(line, &status), 0);
-	ck_assert_int_eq(gt_translated_user(status.st_dev, status.st_ino), 0);
-	snprintf(line, sizeof(line), "exec env LD_PRELOAD=%s/a/" SONAME ".2 %s -q --tool=none cat", folder,
-		 getenv("VALGRIND"));
-	pipe = popen(line, "w");
-	ck_assert_ptr_nonnull(pipe);
-	while (!gt_translated_user(status.st_dev, status.st_ino))
-		usleep(10000);
-	open_all(-1, NULL, 0);
-	expect_note("runs under valgrind with that file");
-	expect_note(NULL);
-	allocate(&child, 3);
-	take();
-	ck_assert_uint_eq(calls.count, 0);
-	/* First the one that has inherited the other's pipes. */
-	ck_assert_int_eq(pclose(pipe), 0);
-	child_end(&child);
-}
-END_TEST
-
 /* ---- a user's programs ---- */
 
 static struct gt_kernel_programs *open_programs(pid_t pid)
@@ -480,6 +451,41 @@ START_TEST(test_programs_of_a_tree)
 	child_end(&inside);
 	child_end(&same_file);
 	child_end(&outside);
+}
+END_TEST
+
+/* What runs under valgrind goes on, whoever else has the file. */
+START_TEST(test_under_valgrind)
+{
+	struct child child = begin("a", false);
+	struct gt_kernel_programs *programs;
+	struct stat status;
+	char line[512];
+	FILE *pipe;
+
+	snprintf(line, sizeof(line), "%s/a/" SONAME ".2", folder);
+	ck_assert_int_eq(stat(line, &status), 0);
+	ck_assert_int_eq(gt_translated_user(status.st_dev, status.st_ino), 0);
+	snprintf(line, sizeof(line), "exec env LD_PRELOAD=%s/a/" SONAME ".2 %s -q --tool=none cat", folder,
+		 getenv("VALGRIND"));
+	pipe = popen(line, "w");
+	ck_assert_ptr_nonnull(pipe);
+	while (!gt_translated_user(status.st_dev, status.st_ino))
+		usleep(10000);
+	open_all(-1, NULL, 0);
+	expect_note("runs under valgrind with that file");
+	expect_note(NULL);
+	programs = open_programs(-1);
+	expect_note(" runs under valgrind with /proc/");
+	expect_note(NULL);
+	allocate(&child, 3);
+	take();
+	ck_assert_uint_eq(calls.count, 0);
+	expect_count(programs, 0);
+	gt_kernel_programs_detach(programs);
+	/* First the one that has inherited the other's pipes. */
+	ck_assert_int_eq(pclose(pipe), 0);
+	child_end(&child);
 }
 END_TEST
 

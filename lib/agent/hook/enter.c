@@ -89,10 +89,11 @@ __attribute__((noinline)) static struct place *find_place(void)
 
 bool gt_enter(void)
 {
-	struct place *place = my_place;
+	struct place *place;
 
 	if (gt_depth++)
 		return false;
+	place = my_place;
 	if (!place)
 		my_place = place = find_place();
 	/* Before gt_active is read; pairs with gt_wait_until_left(). */
