@@ -199,7 +199,7 @@ struct warp {
 	struct group groups[LANES];
 	unsigned group_count, current;
 	uint64_t clock;		/* counts picks, for stamps */
-	unsigned turns;		/* used up since the warp was one group */
+	int rotate;		/* the group that ran last shall let others run */
 	uint32_t slice;
 	uint32_t spin;		/* backward branches since the last look at foreign memory */
 	int spin_hint;		/* 1: changed foreign memory, 2: looked at it */

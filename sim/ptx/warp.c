@@ -7,8 +7,7 @@
 
 #include "machine.h"
 
-#define SLICE 65536		/* operations before other warps get a turn */
-#define PATIENCE 16		/* turns before other groups get one, which then no longer wait for this one */
+#define SLICE 65536		/* operations before other groups and warps get a turn */
 #define ROTATED_SLICE 2048	/* of a group that is not the natural choice */
 #define SPINS 24		/* turns of a loop that looks at foreign memory until it counts as waiting */
 #define CHANGES 4096		/* the same for a loop that changes it */
@@ -98,7 +97,7 @@ void warp_start(struct warp *w)
 	w->group_count = 1;
 	w->current = 0;
 	w->carry = 0;
-	w->turns = 0;
+	w->rotate = 0;
 	w->cluster_arrived = 0;
 	for (unsigned i = 0; i < LANES; i++)
 		w->stack_top[i] = w->local_stride;
@@ -214,14 +213,12 @@ static void load(struct warp *w, unsigned chosen, int natural)
 	}
 }
 
-/* others: not who is first in order, but who has waited longest.  Returns 0 when no group can run. */
-static int pick(struct warp *w, int others)
+/* Returns 0 when no group can run. */
+static int pick(struct warp *w)
 {
 	unsigned i, best = LANES, oldest = LANES;
 
 	merge(w);
-	if (w->group_count == 1)
-		w->turns = 0;
 	for (i = 0; i < w->group_count; i++) {
 		if (w->groups[i].state != GROUP_READY)
 			continue;
@@ -232,13 +229,14 @@ static int pick(struct warp *w, int others)
 	}
 	if (best == LANES)
 		return 0;
-	if (others && oldest != best) {
+	if (w->rotate && oldest != best) {
 		load(w, oldest, 0);
 		if (w->slice > ROTATED_SLICE)
 			w->slice = ROTATED_SLICE;
 	} else {
 		load(w, best, 1);
 	}
+	w->rotate = 0;
 	return 1;
 }
 
@@ -276,17 +274,15 @@ next:
 
 int warp_run(struct warp *w)
 {
-	int others = w->turns >= PATIENCE;
-
 	w->slice = SLICE;
-	for (; pick(w, others); others = 0) {
+	while (pick(w)) {
 		int result = run_group(w);
 
 		if (result == OP_FAULT)
 			return BLOCK_FAULT;
 		save(w);
 		if (result == OP_YIELD || result == OP_NEXT) {
-			w->turns++;
+			w->rotate = 1;
 			return result == OP_YIELD ? BLOCK_SPIN : BLOCK_SLICE;
 		}
 	}
