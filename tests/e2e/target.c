@@ -33,8 +33,6 @@
  *				such a file, -1 and no error
  *	target clone		a child made behind the C library's back returns from main, then the parent
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -43,20 +41,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-
-#include "lib/wire/proto.h"
+#include "plight.h"
 #include "program.h"
 
 static const char ptx[] =
@@ -209,15 +199,16 @@ static void await_signal(void)
 	sigwait(&set, &number);
 }
 
-static void run_spin(int count, char **times)
+static void run_spin(char **times)
 {
 	CUfunction f = function("spin");
+	int count;
 
-	for (int i = 0; i < count; i++) {
-		uint64_t ns = strtoull(times[i], NULL, 0);
+	for (count = 0; times[count]; count++) {
+		uint64_t ns = strtoull(times[count], NULL, 0);
 		void *params[] = { &ns };
 
-		if (!strcmp(times[i], "signal")) {
+		if (!strcmp(times[count], "signal")) {
 			await_signal();
 			continue;
 		}
@@ -562,20 +553,6 @@ static void run_leave(const char *how)
 		raise(SIGKILL);
 }
 
-static void on_alarm(int signal)
-{
-	(void)signal;
-}
-
-static void ring_alarm(void)
-{
-	struct itimerval often = { { 0, 20000 }, { 0, 20000 } };
-	struct sigaction action = { .sa_handler = on_alarm };
-
-	sigaction(SIGALRM, &action, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
-}
-
 #define PAIRS 40
 
 /* Whoever else still used the old numbers would read or write here. */
@@ -602,48 +579,6 @@ static void run_descriptors(void)
 			 recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) < 0;
 	}
 	printf("%d of %d sockets whole\n", whole, 2 * PAIRS);
-}
-
-static void become_poor(void)
-{
-	int spare = dup(0);
-	struct rlimit few = { (rlim_t)spare + 1, (rlim_t)spare + 1 };
-
-	close(spare);
-	setrlimit(RLIMIT_NOFILE, &few);
-}
-
-/* The agent's file may be out of the new user's reach. */
-static void drop_privileges(void)
-{
-	const char *agent = getenv("CUDA_INJECTION64_PATH");
-
-	if (agent)
-		dlopen(agent, RTLD_NOW);
-	if (setgid(65534) || setuid(65534))
-		_exit(6);
-}
-
-/* What becomes of those who do not know the secret. */
-static void knock(void)
-{
-	const char *door = getenv(GT_ENV_SOCKET);
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct gt_msg_hello hello = { .msg = { GT_WIRE_MAGIC, GT_WIRE_VERSION, GT_MSG_HELLO, 0 } };
-	struct timeval patience = { .tv_sec = 10 };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-	char answer;
-
-	if (door) {
-		memcpy(hello.secret, door, GT_SECRET_SIZE);
-		hello.secret[GT_SECRET_SIZE - 1] ^= 1;
-		strncpy(address.sun_path, door + GT_SECRET_SIZE + 1, sizeof(address.sun_path) - 1);
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-		if (connect(fd, (struct sockaddr *)&address, sizeof(address)) ||
-		    send(fd, &hello, sizeof(hello), 0) != sizeof(hello) || recv(fd, &answer, 1, 0))
-			_exit(7);
-	}
-	close(fd);
 }
 
 static atomic_bool live_over;
@@ -689,33 +624,6 @@ static void run_another(unsigned number)
 	fflush(stdout);
 	CHECK(cuModuleUnload(other));
 	free(text);
-}
-
-static void forbid(const char *number)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)atoi(number), 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { .len = 4, .filter = filter };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		_exit(5);
-}
-
-/* memfd_create() is overwritten: mov $fd, %eax; ret */
-static void lie(const char *file)
-{
-	uint8_t code[] = { 0xb8, 0, 0, 0, 0, 0xc3 }, *place = (uint8_t *)memfd_create;
-	int fd = open(file, O_RDONLY);
-
-	memcpy(code + 1, &fd, sizeof(fd));
-	if (mprotect((void *)((uintptr_t)place & ~4095ull), 8192, PROT_READ | PROT_WRITE | PROT_EXEC))
-		_exit(5);
-	memcpy(place, code, sizeof(code));
-	errno = 0;
 }
 
 static void run_live(int threads_wanted)
@@ -797,30 +705,10 @@ static int run_clone(void)
 	return 0;
 }
 
-static int interrupt_in;	/* so many calls of calloc by the agent; 0: never */
-
 static void leave_at_once(int signal)
 {
 	(void)signal;
 	exit(7);
-}
-
-/* Called instead of the C library's, by the agent too. */
-__attribute__((visibility("default")))
-void *calloc(size_t count, size_t size)
-{
-	Dl_info caller;
-	void *memory;
-
-	if (interrupt_in && dladdr(__builtin_return_address(0), &caller) &&
-	    strstr(caller.dli_fname, "libgputrace-agent") && !--interrupt_in)
-		raise(SIGUSR1);
-	if (__builtin_mul_overflow(count, size, &size))
-		return NULL;
-	memory = malloc(size);
-	if (memory)
-		explicit_bzero(memory, size);	/* the compiler would make a calloc of memset */
-	return memory;
 }
 
 /* The agent sets up a context and then a module, each under a lock. */
@@ -835,35 +723,29 @@ static void run_interrupted(int number)
 	exit(7);
 }
 
-int main(int argc, char **argv)
+/* What it is before it starts with CUDA. */
+static void prepare(const char *what)
 {
-	const char *what = argc > 1 ? argv[1] : "vecadd";
-	int number = argc > 2 ? atoi(argv[2]) : 10;
-
-	find_driver();
-	if (!strcmp(what, "fork")) {
-		run_fork();
-		return 0;
-	}
-	if (!strcmp(what, "interrupted"))
-		run_interrupted(number);
 	if (!strcmp(what, "alarm"))
 		ring_alarm();
-	if (!strcmp(what, "spin"))
+	else if (!strcmp(what, "spin"))
 		block_signal();
-	if (!strcmp(what, "poor"))
+	else if (!strcmp(what, "poor"))
 		become_poor();
-	if (!strcmp(what, "drop"))
+	else if (!strcmp(what, "drop"))
 		drop_privileges();
-	if (!strcmp(what, "knock"))
+	else if (!strcmp(what, "knock"))
 		knock();
-	start();
+}
+
+static int run(const char *what, int number, char **words)
+{
 	if (!strcmp(what, "poor") || !strcmp(what, "drop") || !strcmp(what, "knock"))
 		run_vecadd(4);
 	else if (!strcmp(what, "vecadd") || !strcmp(what, "alarm"))
 		run_vecadd(number);
 	else if (!strcmp(what, "spin"))
-		run_spin(argc - 2, argv + 2);
+		run_spin(words);
 	else if (!strcmp(what, "exits"))
 		run_exits();
 	else if (!strcmp(what, "buffer"))
@@ -881,25 +763,41 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "contexts"))
 		run_contexts();
 	else if (!strcmp(what, "ends"))
-		run_ends(argc > 2 ? argv[2] : "destroy");
+		run_ends(words[0] ? words[0] : "destroy");
 	else if (!strcmp(what, "global"))
 		run_global();
 	else if (!strcmp(what, "descriptors"))
 		run_descriptors();
 	else if (!strcmp(what, "headless"))
 		become_headless(number);
-	else if (!strcmp(what, "live")) {
-		if (argc > 3)
-			forbid(argv[3]);
+	else if (!strcmp(what, "live") || !strcmp(what, "lie"))
 		run_live(number);
-	} else if (!strcmp(what, "lie")) {
-		lie(argv[3]);
-		run_live(number);
-	} else if (!strcmp(what, "clone"))
+	else if (!strcmp(what, "clone"))
 		return run_clone();
 	else if (!strcmp(what, "leave"))
-		run_leave(argc > 2 ? argv[2] : "return");
+		run_leave(words[0] ? words[0] : "return");
 	else
 		return 2;
 	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "vecadd";
+	int number = argc > 2 ? atoi(argv[2]) : 10;
+
+	find_driver();
+	if (!strcmp(what, "fork")) {
+		run_fork();
+		return 0;
+	}
+	if (!strcmp(what, "interrupted"))
+		run_interrupted(number);
+	prepare(what);
+	start();
+	if (!strcmp(what, "live") && argc > 3)
+		forbid(atoi(argv[3]));
+	if (!strcmp(what, "lie"))
+		lie(argv[3]);
+	return run(what, number, argv + (argc > 2 ? 2 : argc));
 }
