@@ -2,12 +2,14 @@
 #include "lib/uprobe/library_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "lib/uprobe/library_watch.h"
 #include "lib/util/error.h"
@@ -40,22 +42,37 @@ static bool is_known(const struct gt_library_files *files, dev_t device, ino_t i
 
 static void remember(struct gt_library_files *files, const struct stat *status)
 {
+	if (files->count == GT_LIBRARY_FILES_MAX)
+		return;
 	files->known[files->count].device = status->st_dev;
 	files->known[files->count++].inode = status->st_ino;
 }
 
-/* The process may have ended; then by its name, if that leads to the same file here. */
-static bool find_file(int pid, const struct gt_mapping *mapping, char *path, size_t size, struct stat *ret_status)
+static int open_file(const char *path, ino_t inode)
 {
-	if (gt_mapping_find_file(pid, mapping, path, size) && !stat(path, ret_status))
-		return true;
-	return snprintf(path, size, "%s", mapping->path) < (int)size && !stat(path, ret_status) &&
-	       ret_status->st_ino == mapping->inode;
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0 || (!fstat(fd, &status) && S_ISREG(status.st_mode) && (!inode || status.st_ino == inode)))
+		return fd;
+	close(fd);
+	return -1;
 }
 
-static void add_file(struct gt_library_files *files, int pid, const char *name, const char *path,
-		     const struct stat *status, bool later)
+/* The process may have ended; then by its name, if that leads to the same file here.  -1: there is none. */
+static int find_file(int pid, const struct gt_mapping *mapping)
 {
+	char path[PATH_MAX];
+	int fd = gt_mapping_find_file(pid, mapping, path, sizeof(path)) ? open_file(path, 0) : -1;
+
+	return fd >= 0 ? fd : open_file(mapping->path, mapping->inode);
+}
+
+/* fd is what leads to it, whoever has ended meanwhile. */
+static void add_file(struct gt_library_files *files, int pid, const char *name, int fd, bool later)
+{
+	char path[32];
+
 	if (files->count == GT_LIBRARY_FILES_MAX) {
 		if (!files->said_too_many)
 			gt_notes_add(files->notes, "more than %u files of %s: calls of the others, such as %s of process %d, are not seen",
@@ -63,7 +80,7 @@ static void add_file(struct gt_library_files *files, int pid, const char *name, 
 		files->said_too_many = true;
 		return;
 	}
-	remember(files, status);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (files->ops->attach(files->data, path))
 		gt_notes_add(files->notes, "calls of %s, which process %d has loaded, are not seen: %s", name, pid,
 			     gt_error_text());
@@ -82,17 +99,22 @@ static bool is_wanted(void *data, int pid)
 static void found(void *data, int pid, const struct gt_mapping *mapping, bool later)
 {
 	struct gt_library_files *files = data;
-	char path[PATH_MAX];
 	struct stat status;
+	int fd;
 
 	if (is_known(files, makedev(mapping->device >> 32, (uint32_t)mapping->device), mapping->inode))
 		return;
-	if (find_file(pid, mapping, path, sizeof(path), &status)) {
-		if (!is_known(files, status.st_dev, status.st_ino))
-			add_file(files, pid, mapping->path, path, &status, later);
-	} else if (later) {
-		gt_notes_add(files->notes, "process %d ended before calls of its %s could be watched", pid, mapping->path);
+	fd = find_file(pid, mapping);
+	if (fd < 0) {
+		if (later)
+			gt_notes_add(files->notes, "process %d ended before calls of its %s could be watched", pid, mapping->path);
+		return;
 	}
+	if (!fstat(fd, &status) && !is_known(files, status.st_dev, status.st_ino)) {
+		add_file(files, pid, mapping->path, fd, later);
+		remember(files, &status);
+	}
+	close(fd);
 }
 
 static void missed(void *data)

@@ -13,7 +13,7 @@ struct gt_notes;
 struct gt_library_files_ops {
 	/* Is the process one of those that are watched? */
 	bool (*is_wanted)(void *data, int pid);
-	/* Attach to a file.  -errno with gt_error() text: it is not tried again. */
+	/* Attach to a file, to which the path leads until this returns.  -errno with gt_error() text: it is not tried again. */
 	int (*attach)(void *data, const char *path);
 };
 

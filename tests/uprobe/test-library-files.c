@@ -19,6 +19,7 @@
 
 #include "common.h"
 #include "lib/uprobe/kernel_programs.h"
+#include "lib/uprobe/library_files.h"
 #include "lib/uprobe/translated.h"
 #include "lib/util/error.h"
 #include "tests/suite.h"
@@ -289,6 +290,46 @@ START_TEST(test_tree)
 }
 END_TEST
 
+static struct child ending;
+static ino_t inode;
+
+static bool is_ending(void *data, int pid)
+{
+	(void)data;
+	return pid == ending.pid;
+}
+
+static int end_first(void *data, const char *path)
+{
+	struct stat status;
+
+	child_end(&ending);
+	ck_assert_int_eq(stat(path, &status), 0);
+	ck_assert_uint_eq(status.st_ino, inode);
+	++*(unsigned *)data;
+	return 0;
+}
+
+/* The path leads to the file whether or not the process is still there, in whose namespace it is. */
+START_TEST(test_ended_meanwhile)
+{
+	static const struct gt_library_files_ops ops = { .is_wanted = is_ending, .attach = end_first };
+	struct gt_library_files *files;
+	unsigned attached = 0;
+	struct stat status;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/a/" SONAME ".2", folder);
+	ck_assert_int_eq(stat(path, &status), 0);
+	inode = status.st_ino;
+	ending = begin("a", true);
+	ck_assert_int_eq(gt_library_files_open(SONAME, NULL, &ops, &attached, &fake_notes, &files), 0);
+	ck_assert_uint_eq(attached, 1);
+	expect_note(NULL);
+	gt_library_files_close(files);
+}
+END_TEST
+
 /* What has the name but is nothing of the kind is spoken of once. */
 START_TEST(test_other_file)
 {
@@ -535,6 +576,7 @@ int main(void)
 	tcase_add_test(t, test_later);
 	tcase_add_test(t, test_none);
 	tcase_add_test(t, test_tree);
+	tcase_add_test(t, test_ended_meanwhile);
 	tcase_add_test(t, test_other_file);
 	tcase_add_loop_test(t, test_shared_layer, 0, 2);
 	tcase_add_test(t, test_programs);
