@@ -31,7 +31,4 @@ void gt_hoist_write_entry(struct ptx_text *out, const struct gt_ptx *ptx, const 
 void gt_hoist_write_use(struct ptx_text *out, const struct gt_ptx *ptx, const struct ptx_function *function,
 			const struct ptx_hoist *hoist, uint32_t statement, unsigned number);
 
-/* Of an instruction: the place behind its ';'. */
-uint32_t gt_statement_end(const struct gt_ptx *ptx, const struct ptx_statement *statement);
-
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/agent/instrument/fixed.h"
 #include "lib/agent/instrument/lex.h"
 #include "lib/agent/instrument/operand.h"
 
@@ -27,11 +28,6 @@ static int is_word(const struct gt_ptx *ptx, const struct ptx_token *token, cons
 	       !memcmp(ptx->text + token->at, word, token->length);
 }
 
-static int is_punct(const struct ptx_token *token, char c)
-{
-	return token->kind == PTX_PUNCT && token->c == c;
-}
-
 /* The names are the last words before each ',' and the ')'. */
 static int read_params(const struct gt_ptx *ptx, const struct ptx_function *function,
 		       struct ptx_range params[PTX_ARG_COUNT])
@@ -42,9 +38,9 @@ static int read_params(const struct gt_ptx *ptx, const struct ptx_function *func
 	unsigned count = 0;
 
 	for (gt_lex(&lexer, &token); token.length; gt_lex(&lexer, &token)) {
-		if (is_punct(&token, '['))
+		if (gt_token_is_punct(&token, '['))
 			return 0;
-		if (is_punct(&token, ',') || is_punct(&token, ')')) {
+		if (gt_token_is_punct(&token, ',') || gt_token_is_punct(&token, ')')) {
 			if (count == PTX_ARG_COUNT || last.kind != PTX_WORD)
 				return 0;
 			params[count++] = (struct ptx_range){ last.at, last.length };
@@ -87,8 +83,8 @@ static unsigned read_argument_load(const struct gt_ptx *ptx, const struct ptx_in
 	argument = find_param(ptx, in, &token[4]);
 	if (argument == PTX_ARG_COUNT || token[0].length < 11 ||
 	    memcmp(ptx->text + token[0].at, "ld.param.", 9) || token[1].kind != PTX_WORD ||
-	    !is_punct(&token[2], ',') || !is_punct(&token[3], '[') || !is_punct(&token[5], ']') ||
-	    !is_punct(&token[6], ';') || statement->predicate_length ||
+	    !gt_token_is_punct(&token[2], ',') || !gt_token_is_punct(&token[3], '[') || !gt_token_is_punct(&token[5], ']') ||
+	    !gt_token_is_punct(&token[6], ';') || statement->predicate_length ||
 	    gt_ptx_type_size(ptx->text + token[0].at + 9, token[0].length - 9) != argument_size(argument))
 		return PTX_ARG_COUNT;
 	*ret_register = (struct ptx_range){ token[1].at, token[1].length };
@@ -272,7 +268,7 @@ static uint32_t write_atomic_alone(struct ptx_text *out, const struct gt_ptx *pt
 
 	do {
 		gt_lex(&lexer, &token);
-	} while (token.at + token.length < end && !is_punct(&token, '['));
+	} while (token.at + token.length < end && !gt_token_is_punct(&token, '['));
 	gt_lex(&lexer, &token);
 	if (token.at < end && token.kind == PTX_WORD && token.c == '%') {
 		gt_text_puts(out, "add.s64 %__gt_l, ");
