@@ -32,8 +32,9 @@ GPUTRACE_API int gputrace_link_detach(struct gputrace_link *link);
  * -EACCES, -EOPNOTSUPP: as gputrace_compile_ptx(); -ENOSPC: 16 GPU links were made
  * for this target, detached ones included, or its objects have more than 63 ring
  * buffers; -EBUSY: the target runs already (attach before gputrace_target_resume()),
- * or the program's object is attached to another target; -EOPNOTSUPP also: its
- * processes are only watched (gputrace_target_watch()); -ENOMEM.
+ * or the program's object is attached to another target, or the program was added to
+ * it when others were attached, and reads a map that those only add to;
+ * -EOPNOTSUPP also: its processes are only watched (gputrace_target_watch()); -ENOMEM.
  */
 GPUTRACE_API int gputrace_attach_program(struct gputrace_target *target,
 					 struct gputrace_program *program,

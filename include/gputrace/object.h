@@ -157,7 +157,8 @@ GPUTRACE_API int gputrace_map_get_instance_info(const struct gputrace_map *map, 
 /*
  * Fetch the maps' contents from the GPUs, for lookups that follow.  Blocks until
  * every live context has answered, at most timeout_ms (-1: for ever).  For
- * processes that have ended, the last contents stay.
+ * processes that have ended, the last contents stay.  What programs only add to may
+ * lack what kernels that still run have added last (see gputrace-programs(7)).
  * -ETIMEDOUT: a target did not answer, older contents stay.
  */
 GPUTRACE_API int gputrace_object_refresh_maps(struct gputrace_object *object, int timeout_ms);

@@ -155,7 +155,7 @@ static int add_gpu_program(struct gputrace_link *link, struct gputrace_program *
 
 	if (r)
 		return r;
-	probe.flags = gt_image_wants(image);
+	probe.flags = gt_image_wants(image) | (program->adds_later ? GT_PROBE_ADDS_LATER : 0);
 	r = gt_image_link(image, next_number(link->target), &env, &text, &function);
 	gputrace_image_unref(image);
 	if (r)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/object/object.h"
 #include "lib/util/error.h"
@@ -12,12 +13,12 @@
 #define COPIES_MIN 32u		/* fewer do not help much */
 #define BYTES_MAX (4u << 20)	/* of all copies of a map; each snapshot has them */
 
-/* What all GPU programs of the object do to values, one flag set for each map. */
+/* What each GPU program does to values: for each one flags for each map of the object. */
 static int find_uses(const struct gputrace_object *object, uint8_t *uses)
 {
 	const struct gt_verify_opts opts = { .loop_budget = 1 };
 
-	for (unsigned i = 0; i < object->program_count; i++) {
+	for (unsigned i = 0; i < object->program_count; i++, uses += object->map_count) {
 		const struct gputrace_program *program = object->programs[i];
 		struct gt_verify_result *proof = NULL;
 		int r;
@@ -25,8 +26,10 @@ static int find_uses(const struct gputrace_object *object, uint8_t *uses)
 		if (program->point == GPUTRACE_POINT_KERNEL)
 			continue;
 		r = gt_verify(&program->prog, &opts, &proof);
-		for (unsigned m = 0; m < object->map_count; m++)
-			uses[m] |= r ? GT_USE_OTHER : proof->map_uses[m];
+		if (r)
+			memset(uses, GT_USE_ANY, object->map_count);
+		else
+			memcpy(uses, proof->map_uses, object->map_count);
 		gt_verify_result_free(proof);
 		if (r == -ENOMEM)
 			return r;
@@ -44,36 +47,59 @@ static uint32_t copies_of(const struct gputrace_map *map)
 	return copies >= COPIES_MIN ? copies : 0;
 }
 
-static bool can_spread(const struct gputrace_map *map, uint8_t uses)
+static bool is_added_to(const struct gputrace_map *map, uint8_t uses)
 {
-	return !map->layout_error && map->layout.kind == GT_KIND_ARRAY && map->layout.slot == GT_SLOT_ONE &&
-	       gt_map_arena(map) == GT_ARENA_DEV && !map->placed && (uses == GT_USE_ADD4 || uses == GT_USE_ADD8);
+	return !map->layout_error && map->layout.kind == GT_KIND_ARRAY && gt_map_arena(map) == GT_ARENA_DEV && uses &&
+	       !(uses & GT_USE_OTHER);
 }
 
-static int spread(const struct gputrace_object *object, const uint8_t *uses)
+static int decide(struct gputrace_map *map, uint8_t uses)
 {
-	for (unsigned i = 0; i < object->map_count; i++) {
-		struct gputrace_map *map = object->maps[i];
-		uint32_t word = uses[i] == GT_USE_ADD4 ? 4 : 8;
+	uint8_t before = map->spread_word == 4 ? GT_USE_ADD4 : GT_USE_ADD8;
 
-		if (map->spread && (uses[i] & GT_USE_OTHER || map->spread_word != word))
-			return gt_error(-EBUSY, "map %s has copies on the GPU, since programs only added to its values; a program that came later does more: add all programs before the first is attached",
-					map->name);
-		if (can_spread(map, uses[i])) {
-			map->spread = copies_of(map);
-			map->spread_word = word;
-		}
+	if (map->added && (uses & GT_USE_OTHER || (map->spread && uses != before)))
+		return gt_error(-EBUSY, "map %s is kept as one that programs only add to; a program that came later does more: add all programs before the first is attached",
+				map->name);
+	map->added = is_added_to(map, uses);
+	if (map->added && !map->placed && map->layout.slot == GT_SLOT_ONE && uses != (GT_USE_ADD4 | GT_USE_ADD8)) {
+		map->spread = copies_of(map);
+		map->spread_word = uses == GT_USE_ADD4 ? 4 : 8;
 	}
 	return 0;
 }
 
+static bool adds_later(const struct gputrace_object *object, const uint8_t *uses)
+{
+	for (unsigned m = 0; m < object->map_count; m++) {
+		if (uses[m] & (GT_USE_ADD4 | GT_USE_ADD8) && !object->maps[m]->added)
+			return false;
+	}
+	return true;
+}
+
+static int decide_all(const struct gputrace_object *object, const uint8_t *uses)
+{
+	int r = 0;
+
+	for (unsigned m = 0; !r && m < object->map_count; m++) {
+		uint8_t all = 0;
+
+		for (unsigned p = 0; p < object->program_count; p++)
+			all |= uses[p * object->map_count + m];
+		r = decide(object->maps[m], all);
+	}
+	for (unsigned p = 0; !r && p < object->program_count; p++)
+		object->programs[p]->adds_later = adds_later(object, uses + p * object->map_count);
+	return r;
+}
+
 int gt_spread_maps(struct gputrace_object *object)
 {
-	uint8_t *uses = calloc(object->map_count + 1, sizeof(*uses));
+	uint8_t *uses = calloc((size_t)object->program_count * object->map_count + 1, sizeof(*uses));
 	int r = uses ? find_uses(object, uses) : gt_error(-ENOMEM, "out of memory for %s", object->name);
 
 	if (!r)
-		r = spread(object, uses);
+		r = decide_all(object, uses);
 	free(uses);
 	return r;
 }

@@ -62,9 +62,10 @@ struct gputrace_map {
 	unsigned char *initial;		/* layout.bytes, NULL: all zeros */
 	struct gt_map_place place;
 	bool placed;
+	bool added;			/* an array in the GPU's memory that programs only add to */
 	/*
 	 * Copies on the GPU, one for the multiprocessors with the same number modulo this
-	 * power of two; 0: the map is not spread.  Programs only add to its values, and the
+	 * power of two; 0: the map is not spread.  For one that is only added to: the
 	 * memory takes one addition to an address after another, so that warps everywhere
 	 * would wait for each other.  `memory` of an instance is the sum.
 	 */

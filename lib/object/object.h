@@ -20,6 +20,7 @@ struct gputrace_program {
 	char *opcode;			/* GPUTRACE_POINT_INST, else NULL */
 	struct gt_prog prog;		/* GPU programs only, else without instructions */
 	char *log;			/* of the last compilation, may be NULL */
+	bool adds_later;		/* what it adds to, nobody on the GPU reads */
 };
 
 struct gputrace_object {

@@ -29,6 +29,7 @@ enum gt_mem {
 #define GT_USE_ADD4 1u		/* adds to 4 bytes, and does not take the old value */
 #define GT_USE_ADD8 2u		/* the same, to 8 bytes */
 #define GT_USE_OTHER 4u		/* anything else: reads, stores, updates, other atomics */
+#define GT_USE_ANY 7u
 
 struct gt_fact {		/* one for each instruction */
 	uint8_t mem;		/* enum gt_mem */

@@ -25,6 +25,7 @@ enum gt_point {
 enum gt_granularity { GT_PER_THREAD, GT_PER_WARP, GT_PER_BLOCK, GT_PER_GROUP };
 
 #define GT_PROBE_WANTS_PARAMS 1u	/* pass the address of the kernel's parameters */
+#define GT_PROBE_ADDS_LATER 2u		/* nobody on the GPU reads what it adds to: it need not add at once */
 
 struct gt_probe {
 	uint32_t point;		/* enum gt_point */

@@ -27,6 +27,21 @@ ARRAY(narrow, 2, struct pair);
 ARRAY(watched, 1, __u64);
 ARRAY(large, 65536, __u64);
 
+struct accesses {
+	__u64 count, bytes;
+};
+
+/* By point, loads first. */
+ARRAY(held, 2, struct accesses);
+ARRAY(at_once, 2, struct accesses);
+
+struct {
+	__uint(type, GPUTRACE_MAP_TYPE_SM_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} held_sm SEC(".maps");
+
 __u64 blocks = 1000;
 __u64 threads;
 
@@ -101,4 +116,52 @@ int adds_large(struct gputrace_gpu_ctx *ctx)
 	if (value)
 		__sync_fetch_and_add(value, 1);
 	return 0;
+}
+
+/* Additions at many places wait in the thread, unless their old values are wanted. */
+static __always_inline int note_held(struct gputrace_gpu_ctx *ctx, __u32 key)
+{
+	struct accesses *accesses = bpf_map_lookup_elem(&held, &key);
+	__u32 zero = 0;
+	__u64 *count = bpf_map_lookup_elem(&held_sm, &zero);
+
+	if (!accesses || !count)
+		return 0;
+	__sync_fetch_and_add(&accesses->count, 1);
+	__sync_fetch_and_add(&accesses->bytes, ctx->size);
+	__sync_fetch_and_add(count, 1);
+	return 0;
+}
+
+static __always_inline int note_at_once(struct gputrace_gpu_ctx *ctx, __u32 key)
+{
+	struct accesses *accesses = bpf_map_lookup_elem(&at_once, &key);
+
+	if (!accesses)
+		return 0;
+	return (int)(__sync_fetch_and_add(&accesses->count, 1) + __sync_fetch_and_add(&accesses->bytes, ctx->size));
+}
+
+SEC("cuda/load:*")
+int holds_loads(struct gputrace_gpu_ctx *ctx)
+{
+	return note_held(ctx, 0);
+}
+
+SEC("cuda/load:*")
+int adds_loads_at_once(struct gputrace_gpu_ctx *ctx)
+{
+	return note_at_once(ctx, 0);
+}
+
+SEC("cuda.warp/store:*")
+int holds_stores(struct gputrace_gpu_ctx *ctx)
+{
+	return note_held(ctx, 1);
+}
+
+SEC("cuda.warp/store:*")
+int adds_stores_at_once(struct gputrace_gpu_ctx *ctx)
+{
+	return note_at_once(ctx, 1);
 }

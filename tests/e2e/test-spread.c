@@ -67,6 +67,31 @@ static void check_values(void)
 	ck_assert(pair[0] == 0 && pair[1] == 0);
 }
 
+/* What waited in threads, and what was added at once, at the same places. */
+static void check_accesses(void)
+{
+	static uint64_t counts[256];
+	uint64_t held[2], at_once[2], all = 0, sum = 0;
+	uint32_t zero = 0;
+
+	for (uint32_t key = 0; key < 2; key++) {
+		ck_assert_int_eq(gputrace_map_lookup(gputrace_object_find_map(run.object, "held"), 0, &key, sizeof(key),
+						     held, sizeof(held)), 0);
+		ck_assert_int_eq(gputrace_map_lookup(gputrace_object_find_map(run.object, "at_once"), 0, &key, sizeof(key),
+						     at_once, sizeof(at_once)), 0);
+		ck_assert_uint_gt(held[0], 0);
+		ck_assert_uint_eq(held[0], at_once[0]);
+		ck_assert_uint_eq(held[1], at_once[1]);
+		ck_assert_uint_eq(held[1], 4 * held[0]);	/* all are of floats */
+		all += held[0];
+	}
+	ck_assert_int_eq(gputrace_map_lookup(gputrace_object_find_map(run.object, "held_sm"), 0, &zero, sizeof(zero),
+					     counts, sizeof(counts)), 0);
+	for (unsigned i = 0; i < 256; i++)
+		sum += counts[i];
+	ck_assert_uint_eq(sum, all);
+}
+
 /* Does the code of a program take the number of the multiprocessor? */
 static bool is_spread(const char *program)
 {
@@ -103,7 +128,22 @@ START_TEST(hold_the_same)
 	ck_assert_str_eq(run.notes, "");
 	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], LAUNCHES);
 	check_values();
+	check_accesses();
 	check_choice();
+}
+END_TEST
+
+/* Kernels that run when programs are switched off add what they have held back. */
+START_TEST(hold_the_same_when_detached)
+{
+	struct run_options options = {
+		.timeline = true, .object = "tests/e2e/spread.bpf.o", .detach_at = "vecadd", .real_device = real_device,
+	};
+
+	run_plain(&plain, real_device, "vecadd", "200", NULL);
+	run_target(&run, &options, "vecadd", "200", NULL);
+	ck_assert_str_eq(run.output, plain.output);
+	check_accesses();
 }
 END_TEST
 
@@ -181,6 +221,7 @@ int main(void)
 	real_device = run_wants_real_device();
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_test(tcase, hold_the_same);
+	tcase_add_test(tcase, hold_the_same_when_detached);
 	tcase_add_test(tcase, begin_with_what_was_set);
 	tcase_add_test(tcase, a_later_reader_is_refused);
 	return run_case("spread maps", tcase);

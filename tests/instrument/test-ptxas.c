@@ -99,9 +99,10 @@ static const char place_probe[] =
 	"\tld.param.b64 %rd1, [d]; mul.wide.u32 %rd2, %r8, 8; add.s64 %rd3, %rd1, %rd2;\n"
 	"\tred.global.add.u64 [%rd3], 1;\n\tret;\n}\n";
 
-static void check(const struct corpus_file *file, const char *probe_text, unsigned probes)
+static void check_with(const struct corpus_file *file, const char *probe_text, const struct gt_probe *which,
+		       unsigned probes)
 {
-	char *text = corpus_load(file), *out = instrument_with(text, probe_text, every, probes);
+	char *text = corpus_load(file), *out = instrument_with(text, probe_text, which, probes);
 	unsigned i;
 
 	for (i = 0; i < 2 && file->archs[i]; i++)
@@ -109,6 +110,32 @@ static void check(const struct corpus_file *file, const char *probe_text, unsign
 	free(text);
 	free(out);
 }
+
+static void check(const struct corpus_file *file, const char *probe_text, unsigned probes)
+{
+	check_with(file, probe_text, every, probes);
+}
+
+/* Sums up calls and bytes. */
+static const char sums_probe[] =
+	".visible .func probe(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k,\n"
+	"\t.param .b64 p, .param .b64 a, .param .b32 s, .param .b32 c)\n{\n"
+	"\t.reg .b32 %r<4>; .reg .b64 %rd<8>;\n"
+	"\tmov.u32 %r1, %smid; shl.b32 %r2, %r1, 7; and.b32 %r3, %r2, 32640; cvt.u64.u32 %rd1, %r3;\n"
+	"\tld.param.u64 %rd2, [d]; add.s64 %rd3, %rd2, %rd1; mov.u64 %rd4, 1;\n"
+	"\tred.relaxed.gpu.global.add.u64 [%rd3], %rd4; ld.param.u32 %rd5, [s]; add.s64 %rd6, %rd3, 8;\n"
+	"\tred.relaxed.gpu.global.add.u64 [%rd6], %rd5; red.relaxed.gpu.global.add.u32 [%rd3+16], 3;\n\tret;\n}\n";
+
+START_TEST(every_point_with_sums)
+{
+	struct gt_probe probes[7];
+
+	memcpy(probes, every, sizeof(probes));
+	for (unsigned i = 0; i < 7; i++)
+		probes[i].flags |= GT_PROBE_ADDS_LATER;
+	check_with(&corpus[_i], sums_probe, probes, 7);
+}
+END_TEST
 
 START_TEST(entry_and_exit)
 {
@@ -327,6 +354,7 @@ int main(void)
 	tcase_add_loop_test(tcase, every_point, 0, CORPUS_COUNT);
 	tcase_add_loop_test(tcase, every_point_written_out, 0, CORPUS_COUNT);
 	tcase_add_loop_test(tcase, every_point_with_numbers, 0, CORPUS_COUNT);
+	tcase_add_loop_test(tcase, every_point_with_sums, 0, CORPUS_COUNT);
 	tcase_add_loop_test(tcase, every_point_in_copies, 0, CORPUS_COUNT);
 	tcase_add_test(tcase, copied_parameters);
 	tcase_add_test(tcase, older_targets);

@@ -3,10 +3,8 @@
  * Runs what comes out on the software device: how often each probe runs, with
  * what arguments, and that the kernels still compute the same.
  */
-#include <stdint.h>
-
 #include "tests/instrument/corpus.h"
-#include "tests/sim/plain.h"
+#include "tests/instrument/kernel.h"
 
 /*
  * Adds 1, size, address and space to the four words at dev, and stores the
@@ -39,31 +37,6 @@ struct counters {
 	uint64_t calls, sizes, addresses, spaces, first_param, kernel, launch, param_bytes;
 };
 
-/* Loads the text and runs one kernel of it. */
-static void run(const char *text, const char *kernel, unsigned blocks, unsigned threads, const void *params)
-{
-	const struct sim_launch launch = {
-		.grid = { blocks, 1, 1 }, .block = { threads, 1, 1 }, .dynamic_shared = 4096,
-		.params = params,
-	};
-	const struct sim_device device = plain_device();
-	struct sim_module *module = NULL;
-	struct sim_error error = { .text = "" };
-	struct sim_kernel *found;
-
-	ck_assert_msg(!sim_module_load(&device, text, strlen(text), &module, &error), "%s", error.text);
-	found = sim_module_find_kernel(module, kernel);
-	ck_assert_ptr_nonnull(found);
-	ck_assert_msg(!sim_kernel_run(found, &launch, &error), "%s", error.text);
-	sim_module_unload(module);
-}
-
-/* A kernel's parameters with the hidden one behind them. */
-struct block {
-	_Alignas(16) uint8_t bytes[256];
-	struct counters *counters;
-};
-
 static char *weave(const char *text, const struct gt_probe *probes, unsigned count, int called)
 {
 	static const unsigned which[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
@@ -91,19 +64,6 @@ static char *weave(const char *text, const struct gt_probe *probes, unsigned cou
 	return out;
 }
 
-static void hide(const char *text, const char *kernel, uint64_t switches, struct block *block,
-		 struct counters *counters)
-{
-	struct gt_ptx *ptx = parse(text);
-	uint64_t hidden[3] = { 5 | switches << 48, (uint64_t)(uintptr_t)counters, 0 };
-	unsigned k;
-
-	for (k = 0; k < gt_ptx_kernel_count(ptx); k++)
-		if (!strcmp(gt_ptx_kernel(ptx, k)->name, kernel))
-			memcpy(block->bytes + gt_ptx_kernel(ptx, k)->hidden_offset, hidden, sizeof(hidden));
-	gt_ptx_free(ptx);
-}
-
 static int call_probes;		/* rather than write them out */
 
 /* Runs a kernel of this text with one kind of probe and returns what was counted. */
@@ -119,16 +79,6 @@ static struct counters count(const char *text, const char *kernel, const struct 
 	run(out, name, blocks, threads, params->bytes);
 	free(out);
 	return counters;
-}
-
-/* Pointer and number: the parameters of most kernels here. */
-static struct block pointer_and(const void *pointer, int n)
-{
-	struct block block = { .bytes = { 0 } };
-
-	memcpy(block.bytes, &pointer, sizeof(pointer));
-	memcpy(block.bytes + 8, &n, sizeof(n));
-	return block;
 }
 
 static const struct gt_probe entry = { GT_POINT_ENTRY, GT_PER_THREAD, 0, 0, "probe", "*", NULL };
@@ -339,7 +289,7 @@ START_TEST(each_thread_has_its_own)
 	struct block params = pointer_and(read, 0);
 	char *out = instrument_with(rounds, OF_THREAD, &loads, 1);
 
-	hide(rounds, "k", 1, &params, (struct counters *)counts);
+	hide(rounds, "k", 1, &params, counts);
 	ck_assert_ptr_nonnull(strstr(out, "__gt_h0_0"));
 	run(out, in_copies ? "k" COPY : "k", 3, 33, params.bytes);
 	for (unsigned i = 0; i < 3 * 33; i++)

@@ -171,7 +171,7 @@ static void try_statement(struct ptx_fixed *fixed, uint32_t index)
 {
 	const struct ptx_statement *statement = gt_fixed_statement(fixed, index);
 	struct ptx_operands operands = gt_operands(fixed->ptx, statement);
-	int given = fixed->arguments && fixed->arguments[index];
+	int given = fixed->arguments && fixed->arguments[index] == PTX_ARGUMENT_FIXED;
 	struct ptx_fixed_register *defined;
 
 	if ((!given && !is_pure(fixed, statement)) || !gt_operands_next(&operands))

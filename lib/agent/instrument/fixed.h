@@ -6,6 +6,10 @@
 #include "lib/agent/instrument/lex.h"
 #include "lib/agent/instrument/ptx.h"
 
+/* What a statement of a probe takes of its arguments. */
+#define PTX_ARGUMENT_FIXED 1u	/* one that is the same all through the kernel */
+#define PTX_ARGUMENT_SIZE 2u	/* the bytes of the access */
+
 struct ptx_fixed_register {
 	struct ptx_range name;
 	uint32_t definitions;
@@ -16,7 +20,7 @@ struct ptx_fixed_register {
 struct ptx_fixed {
 	const struct gt_ptx *ptx;
 	const struct ptx_function *function;
-	/* By statement, not NULL: those that take an argument that is the same all through the kernel. */
+	/* By statement, not NULL: PTX_ARGUMENT_*. */
 	const uint8_t *arguments;
 	struct ptx_fixed_register *registers;
 	uint32_t count, room;

@@ -92,9 +92,9 @@ static unsigned read_argument_load(const struct gt_ptx *ptx, const struct ptx_in
 	return argument;
 }
 
-/* Everything that cannot simply be moved elsewhere: variables, calls, arguments used otherwise. */
+/* Not what has variables, calls, arguments used otherwise.  arguments: as struct ptx_fixed's. */
 static int can_move(const struct gt_ptx *ptx, const struct ptx_function *function,
-		    struct ptx_inline *in)
+		    struct ptx_inline *in, uint8_t *arguments)
 {
 	static const char *const variables[] = { ".shared", ".global", ".const", ".param", ".loc" };
 	struct ptx_lexer lexer = { ptx->text, function->end, function->body };
@@ -118,6 +118,8 @@ static int can_move(const struct gt_ptx *ptx, const struct ptx_function *functio
 		if (argument == PTX_ARG_COUNT)
 			return 0;
 		in->uses[argument] = 1;
+		arguments[i] = argument <= PTX_ARG_KERNEL ? PTX_ARGUMENT_FIXED :
+			       argument == PTX_ARG_SIZE ? PTX_ARGUMENT_SIZE : 0;
 		loads++;
 	}
 	for (gt_lex(&lexer, &token); token.length; gt_lex(&lexer, &token)) {
@@ -153,27 +155,55 @@ static int has_atomics(const struct gt_ptx *ptx, const struct ptx_function *func
 	return 0;
 }
 
-/* -ENOMEM. */
-static int read_one(const struct gt_ptx *ptx, const struct gt_probe *probe, struct ptx_inline *in)
+/* What of it need not be done at its places.  -ENOMEM. */
+static int relieve(const struct gt_ptx *ptx, const struct gt_probe *probe, const uint8_t *arguments,
+		   struct ptx_inline *in)
+{
+	const struct ptx_function *function = &ptx->functions[in->function];
+	int r = 0;
+
+	if (is_at_ends(probe))
+		return 0;
+	in->atomics_alone = (probe->granularity == GT_PER_WARP || probe->granularity == GT_PER_BLOCK) &&
+			    has_atomics(ptx, function);
+	if (probe->flags & GT_PROBE_ADDS_LATER)
+		r = gt_sums_find(ptx, function, arguments, &in->sums);
+	return r ? r : gt_hoist_find(ptx, function, &in->hoist);
+}
+
+static const struct ptx_function *find_function(const struct gt_ptx *ptx, const char *name)
 {
 	const struct ptx_function *function;
 	uint32_t f;
 
 	for (f = 0; f < ptx->function_count; f++) {
 		function = &ptx->functions[f];
-		if (!function->has_body || function->is_kernel || function->params_end == PTX_NONE ||
-		    function->name.length != strlen(probe->function) ||
-		    memcmp(ptx->text + function->name.at, probe->function, function->name.length))
-			continue;
-		in->function = f;
-		in->possible = read_params(ptx, function, in->params) && can_move(ptx, function, in);
-		if (!in->possible || is_at_ends(probe))
-			return 0;
-		in->atomics_alone = (probe->granularity == GT_PER_WARP || probe->granularity == GT_PER_BLOCK) &&
-				    has_atomics(ptx, function);
-		return gt_hoist_find(ptx, function, &in->hoist);
+		if (function->has_body && !function->is_kernel && function->params_end != PTX_NONE &&
+		    function->name.length == strlen(name) &&
+		    !memcmp(ptx->text + function->name.at, name, function->name.length))
+			return function;
 	}
-	return 0;
+	return NULL;
+}
+
+/* -ENOMEM. */
+static int read_one(const struct gt_ptx *ptx, const struct gt_probe *probe, struct ptx_inline *in)
+{
+	const struct ptx_function *function = find_function(ptx, probe->function);
+	uint8_t *arguments;
+	int r = 0;
+
+	if (!function)
+		return 0;
+	arguments = calloc(function->statement_count + (size_t)1, 1);
+	if (!arguments)
+		return -ENOMEM;
+	in->function = (uint32_t)(function - ptx->functions);
+	in->possible = read_params(ptx, function, in->params) && can_move(ptx, function, in, arguments);
+	if (in->possible)
+		r = relieve(ptx, probe, arguments, in);
+	free(arguments);
+	return r;
 }
 
 int gt_inlines_read(const char *probe_text, const struct gt_probe *probes, unsigned count,
@@ -213,8 +243,10 @@ void gt_inlines_free(struct ptx_inlines *inlines)
 {
 	unsigned i;
 
-	for (i = 0; i < inlines->count; i++)
+	for (i = 0; i < inlines->count; i++) {
 		gt_hoist_free(&inlines->of[i].hoist);
+		gt_sums_free(&inlines->of[i].sums);
+	}
 	gt_ptx_free(inlines->ptx);
 	free(inlines->of);
 }
@@ -222,10 +254,11 @@ void gt_inlines_free(struct ptx_inlines *inlines)
 int gt_inline_wanted(const struct ptx_inline *inline_, const struct gt_probe *probe, int any)
 {
 	uint32_t limit = is_at_ends(probe) ? INSTRUCTIONS_MAX_ENDS : INSTRUCTIONS_MAX;
+	uint32_t once = inline_->sums.count ? inline_->sums.gone : inline_->hoist.count;
 
 	if (any && is_at_ends(probe))
 		return inline_->possible;
-	return inline_->possible && !inline_->local && inline_->instructions - inline_->hoist.count <= limit;
+	return inline_->possible && !inline_->local && inline_->instructions - once <= limit;
 }
 
 /* "ret;" becomes a jump to the end of the body, under the same predicate. */
@@ -295,44 +328,104 @@ void gt_inline_write_entry(struct ptx_text *out, const struct ptx_inlines *inlin
 		write_zero(out, index);
 }
 
-void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index, int prepared,
+static uint32_t write_argument(struct ptx_text *out, const struct gt_ptx *ptx, const struct ptx_inline *in,
+			       const struct ptx_statement *statement, const struct ptx_source sources[PTX_ARG_COUNT])
+{
+	struct ptx_range reg;
+	uint32_t end;
+	unsigned argument = read_argument_load(ptx, in, statement, &reg, &end);
+
+	gt_text_puts(out, sources[argument].opcode);
+	gt_text_puts(out, " ");
+	gt_text_add(out, ptx->text + reg.at, reg.length);
+	gt_text_puts(out, ", ");
+	gt_text_puts(out, sources[argument].operand);
+	gt_text_puts(out, ";");
+	return end;
+}
+
+static uint32_t write_held(struct ptx_text *out, const struct gt_ptx *ptx, const struct ptx_inline *in, uint32_t statement,
+			   unsigned index,
+			   uint32_t (*write)(struct ptx_text *, const struct gt_ptx *, const struct ptx_statement *,
+					     unsigned, unsigned))
+{
+	unsigned i = 0;
+
+	while (in->sums.held[i] != statement)
+		i++;
+	return write(out, ptx, &ptx->statements[ptx->functions[in->function].statement + statement], index, i);
+}
+
+/* What goes to the place of a statement, and where the text goes on; the statement's begin: it stays. */
+static uint32_t write_statement(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index, uint32_t i,
+				enum ptx_inline_how how, const struct ptx_source sources[PTX_ARG_COUNT])
+{
+	const struct ptx_inline *in = &inlines->of[index];
+	const struct gt_ptx *ptx = inlines->ptx;
+	const struct ptx_function *function = &ptx->functions[in->function];
+	const struct ptx_statement *statement = &ptx->statements[function->statement + i];
+	uint8_t role = how == PTX_INLINE_SUMS ? in->sums.roles[i] : 0;
+
+	if (is_return(ptx, statement))
+		return write_return(out, ptx, statement);
+	if (role & PTX_SUMS_HELD)
+		return write_held(out, ptx, in, i, index, gt_sums_write_addition);
+	if (role & PTX_SUMS_GONE)
+		return gt_statement_end(ptx, statement);
+	if (how == PTX_INLINE_PREPARED && in->atomics_alone && is_global_atomic(ptx, statement))
+		return write_atomic_alone(out, ptx, statement, index);
+	if (how == PTX_INLINE_PREPARED && in->hoist.count && in->hoist.moved[i]) {
+		gt_hoist_write_use(out, ptx, function, &in->hoist, i, index);
+		return gt_statement_end(ptx, statement);
+	}
+	if (statement->flags & PTX_PARAM_MOVE)
+		return write_argument(out, ptx, in, statement, sources);
+	return statement->at;
+}
+
+void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index, enum ptx_inline_how how,
 		     const struct ptx_source sources[PTX_ARG_COUNT])
 {
-	const struct ptx_inline *inline_ = &inlines->of[index];
 	const struct gt_ptx *ptx = inlines->ptx;
-	const struct ptx_function *function = &ptx->functions[inline_->function];
-	const struct ptx_statement *statement;
-	uint32_t i, copied = function->body, end;
-	struct ptx_range reg;
-	unsigned argument;
+	const struct ptx_function *function = &ptx->functions[inlines->of[index].function];
+	const struct ptx_statement *statement = &ptx->statements[function->statement];
+	uint32_t i, copied = function->body;
 
 	gt_text_puts(out, "\t{");
-	for (i = 0; i < function->statement_count; i++) {
-		statement = &ptx->statements[function->statement + i];
+	for (i = 0; i < function->statement_count; i++, statement++) {
 		if (statement->kind != PTX_INSTRUCTION)
 			continue;
 		gt_text_add(out, ptx->text + copied, statement->at - copied);
-		copied = statement->at;
-		if (is_return(ptx, statement)) {
-			copied = write_return(out, ptx, statement);
-		} else if (prepared && inline_->atomics_alone && is_global_atomic(ptx, statement)) {
-			copied = write_atomic_alone(out, ptx, statement, index);
-		} else if (prepared && inline_->hoist.count && inline_->hoist.moved[i]) {
-			gt_hoist_write_use(out, ptx, function, &inline_->hoist, i, index);
-			copied = gt_statement_end(ptx, statement);
-		} else if (statement->flags & PTX_PARAM_MOVE) {
-			argument = read_argument_load(ptx, inline_, statement, &reg, &end);
-			gt_text_puts(out, sources[argument].opcode);
-			gt_text_puts(out, " ");
-			gt_text_add(out, ptx->text + reg.at, reg.length);
-			gt_text_puts(out, ", ");
-			gt_text_puts(out, sources[argument].operand);
-			gt_text_puts(out, ";");
-			copied = end;
-		}
+		copied = write_statement(out, inlines, index, i, how, sources);
 	}
 	gt_text_add(out, ptx->text + copied, function->end - copied);
 	gt_text_puts(out, "\n__gt_return:\n\t}\n");
+}
+
+void gt_inline_write_totals(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index,
+			    const struct ptx_source sources[PTX_ARG_COUNT])
+{
+	const struct ptx_inline *in = &inlines->of[index];
+	const struct gt_ptx *ptx = inlines->ptx;
+	const struct ptx_function *function = &ptx->functions[in->function];
+	const struct ptx_statement *statement = &ptx->statements[function->statement];
+	uint32_t i, copied = function->body;
+
+	gt_text_puts(out, "\t{");
+	for (i = 0; i < function->statement_count; i++, statement++) {
+		if (statement->kind != PTX_INSTRUCTION)
+			continue;
+		/* Declarations. */
+		gt_text_add(out, ptx->text + copied, statement->at - copied);
+		copied = gt_statement_end(ptx, statement);
+		if (in->sums.roles[i] & PTX_SUMS_HELD)
+			write_held(out, ptx, in, i, index, gt_sums_write_total);
+		else if (in->sums.roles[i] & PTX_SUMS_ADDRESS && statement->flags & PTX_PARAM_MOVE)
+			write_argument(out, ptx, in, statement, sources);
+		else if (in->sums.roles[i] & PTX_SUMS_ADDRESS)
+			gt_text_add(out, ptx->text + statement->at, copied - statement->at);
+	}
+	gt_text_puts(out, "\n\t}\n");
 }
 
 /* Is the function named anywhere but at its definition? */

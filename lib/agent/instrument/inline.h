@@ -11,6 +11,7 @@
 
 #include "lib/agent/instrument/hoist.h"
 #include "lib/agent/instrument/ptx.h"
+#include "lib/agent/instrument/sums.h"
 #include "lib/agent/instrument/text.h"
 
 /* The arguments of a probe function, in order; see lib/wire/wire.h. */
@@ -35,6 +36,7 @@ struct ptx_inline {
 	uint32_t function;		/* index in the probe text's functions */
 	struct ptx_range params[PTX_ARG_COUNT];
 	struct ptx_hoist hoist;		/* where it is written out within kernels, not at their ends */
+	struct ptx_sums sums;		/* there, too, where they can be added to the map at all ways out */
 };
 
 struct ptx_inlines {
@@ -50,19 +52,30 @@ void gt_inlines_free(struct ptx_inlines *inlines);
 /* Should this probe be written out at its point?  any: at ends however long it is. */
 int gt_inline_wanted(const struct ptx_inline *inline_, const struct gt_probe *probe, int any);
 
+/* How a probe is written out in a function or kernel, at all its places there or at some. */
+enum ptx_inline_how {
+	PTX_INLINE_PLAIN,
+	PTX_INLINE_PREPARED,	/* gt_inline_write_entry() came before */
+	PTX_INLINE_SUMS,	/* gt_sums_write_entry() did */
+};
+
 /* At the entry of a kernel that has places of this probe: what it needs at all of them. */
 void gt_inline_write_entry(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index);
 
 /*
- * Writes the body of probe `index` in a scope of its own.  prepared: gt_inline_write_entry() came before.  sources: for each argument the
+ * Writes the body of probe `index` in a scope of its own.  sources: for each argument the
  * instruction with its operand that gives it, e.g. "ld.param.b64 [x+8]" as
  * { "ld.param.b64", "[x+8]" }.
  */
 struct ptx_source {
 	const char *opcode, *operand;
 };
-void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index, int prepared,
+void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index, enum ptx_inline_how how,
 		     const struct ptx_source sources[PTX_ARG_COUNT]);
+
+/* Adds to the map what PTX_INLINE_SUMS has held back. */
+void gt_inline_write_totals(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index,
+			    const struct ptx_source sources[PTX_ARG_COUNT]);
 
 /* The probe text without the functions that nothing calls any more. */
 void gt_inlines_write_rest(struct ptx_text *out, const struct ptx_inlines *inlines,

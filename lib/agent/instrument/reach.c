@@ -240,17 +240,44 @@ static int reach_alloc(const struct gt_ptx *ptx, struct ptx_reach *reach)
 		.count = calloc(functions, sizeof(*reach->count)),
 		.kernel = calloc(functions, sizeof(*reach->kernel)),
 		.calls_probed = calloc(ptx->kernel_count + (size_t)1, 1),
+		.leaves = calloc(ptx->kernel_count + (size_t)1, 1),
 		.reached = calloc(functions, 1),
 		.definition = calloc(functions, sizeof(*reach->definition)),
 		.callee = calloc(ptx->call_count + (size_t)1, sizeof(*reach->callee)),
 	};
-	if (reach->which && reach->count && reach->kernel && reach->calls_probed && reach->reached &&
-	    reach->definition && reach->callee) {
+	if (reach->which && reach->count && reach->kernel && reach->calls_probed && reach->leaves &&
+	    reach->reached && reach->definition && reach->callee) {
 		memset(reach->callee, 0xff, (ptx->call_count + (size_t)1) * sizeof(*reach->callee));	/* PTX_NONE */
 		return 0;
 	}
 	gt_reach_free(ptx, reach);
 	return -ENOMEM;
+}
+
+/* What the driver has for every module; a thread comes back from it, or its whole grid ends in a trap. */
+static int is_system_call(const struct gt_ptx *ptx, struct ptx_range name)
+{
+	static const char *const names[] = { "vprintf", "malloc", "free", "__assertfail" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (name.length == strlen(names[i]) && !memcmp(ptx->text + name.at, names[i], name.length))
+			return 1;
+	return 0;
+}
+
+/* Of a kernel, or a function that it may call. */
+static int may_leave(const struct walk *walk, uint32_t f)
+{
+	const struct ptx_function *function = &walk->ptx->functions[f];
+	uint32_t i;
+
+	if (function->calls_pointer || (function->exits && !function->is_kernel))
+		return 1;
+	for (i = function->call; i < function->call + function->call_count; i++)
+		if (walk->callee[i] == PTX_NONE && !is_system_call(walk->ptx, walk->ptx->calls[i]))
+			return 1;
+	return 0;
 }
 
 /* First what the kernels bring to the functions; then, with that known, what each kernel calls. */
@@ -269,8 +296,10 @@ static int reach_walk(struct walk *walk, const struct gt_ptx_plan *plans,
 			for (f = 0; !r && f < ptx->function_count; f++) {
 				if (walk->seen[f] != walk->number)
 					continue;
-				if (!pass)
+				if (!pass) {
 					reach->pointers |= ptx->functions[f].calls_pointer;
+					reach->leaves[k] |= may_leave(walk, f);
+				}
 				if (ptx->functions[f].is_kernel)
 					continue;
 				if (!pass)
@@ -352,6 +381,7 @@ void gt_reach_free(const struct gt_ptx *ptx, struct ptx_reach *reach)
 	free(reach->count);
 	free(reach->kernel);
 	free(reach->calls_probed);
+	free(reach->leaves);
 	free(reach->reached);
 	free(reach->definition);
 	free(reach->callee);

@@ -12,6 +12,8 @@ struct ptx_reach {
 	int *kernel;		/* a kernel that brought them, for error texts */
 	/* Of each kernel: it may call a function that carries probes. */
 	uint8_t *calls_probed;
+	/* Of each kernel with probes: its threads may end in what it calls, for all that is known. */
+	uint8_t *leaves;
 	int any;		/* some function carries probes */
 	/* Of each function: a kernel with probes may call it; of each prototype: where it is defined, or PTX_NONE. */
 	uint8_t *reached;

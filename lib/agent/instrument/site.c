@@ -35,20 +35,24 @@ static void write_load(struct ptx_text *out, const struct ptx_site *site, const 
 		       reg, site->kernel ? PTX_HIDDEN : PTX_SHARED, offset);
 }
 
-/* %__gt_p: none of the bits is on, or the guard's predicate does not hold. */
-static void write_off(struct ptx_text *out, const struct ptx_site *site, uint32_t bits)
+/* %__gt_p: %__gt_t is so to the number ("lt"), or the guard's predicate does not hold. */
+static void write_compare(struct ptx_text *out, const struct ptx_site *site, const char *how, uint32_t number)
 {
 	const struct ptx_statement *guard = site->guard;
 
-	gt_text_printf(out, "\tand.b32 %%__gt_t, %%__gt_w, %u;\n", bits);
+	gt_text_printf(out, "\tsetp.%s.%su32 %%__gt_p, %%__gt_t, %u", how, guard ? "or." : "", number);
 	if (guard) {
-		gt_text_printf(out, "\tsetp.eq.or.u32 %%__gt_p, %%__gt_t, 0, %s",
-			       guard->flags & PTX_NEGATED ? "" : "!");
+		gt_text_puts(out, guard->flags & PTX_NEGATED ? ", " : ", !");
 		gt_text_add(out, site->ptx->text + guard->predicate, guard->predicate_length);
-		gt_text_puts(out, ";\n");
-	} else {
-		gt_text_puts(out, "\tsetp.eq.u32 %__gt_p, %__gt_t, 0;\n");
 	}
+	gt_text_puts(out, ";\n");
+}
+
+/* %__gt_p: none of the bits is on, or the guard's predicate does not hold. */
+static void write_off(struct ptx_text *out, const struct ptx_site *site, uint32_t bits)
+{
+	gt_text_printf(out, "\tand.b32 %%__gt_t, %%__gt_w, %u;\n", bits);
+	write_compare(out, site, "eq", 0);
 }
 
 static void write_leave(struct ptx_text *out, const char *label)
@@ -229,6 +233,21 @@ static void write_call(struct ptx_text *out, const struct gt_probe *probe,
 	gt_text_puts(out, ", (__gt_0, __gt_1, __gt_2, __gt_3, __gt_4, __gt_5, __gt_6, __gt_7);\n\t}\n");
 }
 
+/* What sums up bytes does so where the text says how many they are. */
+static enum ptx_inline_how how_to_write(const struct ptx_site *site, unsigned index)
+{
+	const struct ptx_access *access = site->access;
+
+	if (!site->kernel)
+		return PTX_INLINE_PLAIN;
+	if (!site->summed[index])
+		return PTX_INLINE_PREPARED;
+	if (access && site->inlines->of[index].sums.sizes &&
+	    (access->size_operand.length || access->size > PTX_SUM_SIZE_MAX))
+		return PTX_INLINE_PLAIN;
+	return PTX_INLINE_SUMS;
+}
+
 static void write_probe(struct ptx_text *out, const struct ptx_site *site, unsigned index)
 {
 	static const uint8_t all[PTX_ARG_COUNT] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -239,7 +258,7 @@ static void write_probe(struct ptx_text *out, const struct ptx_site *site, unsig
 
 	if (!in->called) {
 		write_sources(out, site, probe, in->uses, kernel, space, sources);
-		gt_inline_write(out, site->inlines, index, site->kernel != NULL, sources);
+		gt_inline_write(out, site->inlines, index, how_to_write(site, index), sources);
 	} else {
 		write_sources(out, site, probe, all, kernel, space, sources);
 		write_call(out, probe, sources);
@@ -281,6 +300,33 @@ void gt_site_write(struct ptx_text *out, const struct ptx_site *site)
 		write_probe(out, site, site->which[i]);
 		gt_text_puts(out, "__gt_next:\n\t}\n");
 	}
+	gt_text_puts(out, "__gt_off:\n\t}\n\t");
+}
+
+static void write_totals(struct ptx_text *out, const struct ptx_site *site, unsigned index)
+{
+	static const uint8_t simple[PTX_ARG_COUNT];
+	struct ptx_source sources[PTX_ARG_COUNT];
+	char kernel[16], space[16];
+
+	write_sources(out, site, &site->probes[index], simple, kernel, space, sources);
+	gt_inline_write_totals(out, site->inlines, index, sources);
+}
+
+void gt_site_write_totals(struct ptx_text *out, const struct ptx_site *site, uint32_t enough)
+{
+	unsigned i;
+
+	open_scope(out);
+	gt_text_puts(out, "\tmov.b32 %__gt_t, 0;\n");
+	for (i = 0; i < site->count; i++)
+		if (site->summed[site->which[i]])
+			gt_sums_write_any(out, &site->inlines->of[site->which[i]].sums, site->which[i]);
+	write_compare(out, site, "lt", enough);
+	write_leave(out, "__gt_off");
+	for (i = 0; i < site->count; i++)
+		if (site->summed[site->which[i]])
+			write_totals(out, site, site->which[i]);
 	gt_text_puts(out, "__gt_off:\n\t}\n\t");
 }
 

@@ -33,6 +33,7 @@ struct ptx_site {
 	const unsigned *which;			/* those that run here, in order */
 	unsigned count;
 	const struct ptx_kernel *kernel;	/* NULL within a function */
+	const uint8_t *summed;			/* by probe: the kernel sums up what it adds, see sums.h */
 	uint32_t kernel_id;
 	enum ptx_params_how params;
 	/* Of the instruction, or NULL. */
@@ -41,6 +42,9 @@ struct ptx_site {
 };
 
 void gt_site_write(struct ptx_text *out, const struct ptx_site *site);
+
+/* What the probes' sums have come to is added to their maps, if one of them is `enough`. */
+void gt_site_write_totals(struct ptx_text *out, const struct ptx_site *site, uint32_t enough);
 
 /* The copy of the parameters, when some of the links in `links` is switched on. */
 void gt_site_copy_params(struct ptx_text *out, const struct ptx_site *site, uint32_t links);
