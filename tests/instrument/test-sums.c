@@ -214,6 +214,8 @@ static const struct {
 	/* The threads that are here, and as many times four. */
 	{ PROBE_OF("ld.param.u64 %rd1, [d]; activemask.b32 %r1; popc.b32 %r2, %r1; cvt.u64.u32 %rd2, %r2;"
 		      "mul.lo.s64 %rd3, %rd2, 4; red.relaxed.gpu.global.add.u64 [%rd1], %rd3;"), 1 },
+	{ PROBE_OF("ld.param.u64 %rd1, [d]; ld.param.u32 %r1, [s]; activemask.b32 %r2; popc.b32 %r3, %r2; selp.b32 %r4, %r3, 1, %p1;"
+		   "mul.wide.u32 %rd2, %r4, %r1; red.relaxed.gpu.global.add.u64 [%rd1], %rd2;"), 1 },
 	/* The address differs from place to place. */
 	{ PROBE_OF("ld.param.u64 %rd1, [d]; ld.param.u64 %rd2, [a]; and.b64 %rd3, %rd2, 56; add.s64 %rd4, %rd1, %rd3;"
 		      "red.relaxed.gpu.global.add.u64 [%rd4], 1;"), 0 },

@@ -15,6 +15,7 @@
 /* A kernel is entered and left at few places, mostly at one, but accesses memory at many. */
 #define INSTRUCTIONS_MAX_ENDS 192u
 #define INSTRUCTIONS_MAX 24u
+#define INSTRUCTIONS_MAX_SUMS 64u	/* where memory need not be waited for */
 
 static int same(const struct gt_ptx *ptx, const struct ptx_token *token, struct ptx_range range)
 {
@@ -253,7 +254,8 @@ void gt_inlines_free(struct ptx_inlines *inlines)
 
 int gt_inline_wanted(const struct ptx_inline *inline_, const struct gt_probe *probe, int any)
 {
-	uint32_t limit = is_at_ends(probe) ? INSTRUCTIONS_MAX_ENDS : INSTRUCTIONS_MAX;
+	uint32_t limit = is_at_ends(probe) ? INSTRUCTIONS_MAX_ENDS :
+			 inline_->sums.count ? INSTRUCTIONS_MAX_SUMS : INSTRUCTIONS_MAX;
 	uint32_t once = inline_->sums.count ? inline_->sums.gone : inline_->hoist.count;
 
 	if (any && is_at_ends(probe))

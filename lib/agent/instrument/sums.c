@@ -75,11 +75,11 @@ static uint32_t bound_of_result(const struct search *search, uint32_t index)
 	if (!gt_ptx_opcode(search->ptx, statement->opcode, opcode))
 		return UNKNOWN;
 	bounds_of_sources(search, statement, from);
-	if (begins(opcode, "popc.b"))
-		return 64;
+	if (!strcmp(opcode, "popc.b32"))
+		return 32;
 	if (begins(opcode, "mov.") || !strcmp(opcode, "cvt.u64.u32") || !strcmp(opcode, "cvt.u32.u64"))
 		return from[0];
-	if (begins(opcode, "mul.lo."))
+	if (begins(opcode, "mul.lo.") || !strcmp(opcode, "mul.wide.u32"))
 		return bound_of_product(from[0], from[1]);
 	if (begins(opcode, "shl.b"))
 		return from[1] < 32 ? bound_of_product(from[0], 1ull << from[1]) : UNKNOWN;

@@ -60,6 +60,25 @@ def every_access(lab):
     return f"{sum(values[0] for values in seen.values())} accesses of {len(seen)} kinds and spaces"
 
 
+# Loops, divergence, every way out, calls, cooperative launches, atomics, an exit within a function.
+COUNTED = ("calls", "gridsync", "mma", "returns", "shapes", "sort", "threads", "warps")
+
+
+@check
+def additions_wait(lab):
+    """What waits in registers until threads leave comes to what is added at once, and programs compute the same."""
+    seen = []
+    for name in COUNTED:
+        program = lab.program(name)
+        bare, outcome = lab.bare(program), lab.run_object("held", program)
+        found = maps(outcome.out)
+        expect(bare.out in outcome.out, f"{name}: the output changed: {outcome.out[:300]!r}, not {bare.out!r}")
+        expect(found.get("held") and found["held"] == found.get("at_once"),
+               f"{name}: {found.get('held')} waited, {found.get('at_once')} did not; {outcome.err[-300:]}")
+        seen.append(f"{name} {sum(values[0] for values in found['held'].values())}")
+    return ", ".join(seen)
+
+
 def seen_by_tables(lab, program):
     """The maps of tests/gpu/probes/tables.bpf.c, checked against what the program states of itself."""
     args = ("--launches", "6")
