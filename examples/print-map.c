@@ -122,6 +122,17 @@ static void print_instance(const struct gputrace_map *map, int instance)
 		       info.context, info.gpu);
 }
 
+/* Or one that cannot be looked into. */
+static void print_unused(struct gputrace_map *map, void *key)
+{
+	int error = gputrace_map_next_key(map, GPUTRACE_INSTANCE_INITIAL, NULL, key, gputrace_map_get_key_size(map));
+
+	if (error && error != -ENOENT)
+		printf("%s\n", gputrace_last_error());
+	else
+		printf("map %s: empty, no program used it\n", gputrace_map_get_name(map));
+}
+
 void print_map(struct gputrace_map *map, int all)
 {
 	int instances = gputrace_map_count_instances(map);
@@ -129,9 +140,9 @@ void print_map(struct gputrace_map *map, int all)
 
 	if (!has_elements(map))
 		return;
-	if (!instances)
-		printf("map %s: empty, no program used it\n", gputrace_map_get_name(map));
 	key = calloc(1, gputrace_map_get_key_size(map) + 1);
+	if (!instances && key)
+		print_unused(map, key);
 	value = calloc(gputrace_map_get_slots(map), gputrace_map_get_value_size(map) + 1);
 	for (int i = 0; i < instances && key && value; i++) {
 		printf("map %s", gputrace_map_get_name(map));

@@ -86,7 +86,7 @@ static int place_maps(struct gputrace_target *target, struct gputrace_object *ob
 	for (unsigned i = 0; i < object->map_count; i++) {
 		int r;
 
-		if (object->maps[i]->layout_error)
+		if (object->maps[i]->layout_error || object->maps[i]->kernel_only)
 			continue;
 		r = place_map(&target->layout, object->maps[i]);
 		if (r)

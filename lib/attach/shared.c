@@ -23,6 +23,10 @@
 static int choose(struct gputrace_map *map, uint8_t uses)
 {
 	map->in_kernel = uses & GT_USED_IN_KERNEL;
+	map->kernel_only = uses == GT_USED_IN_KERNEL && !map->desc.read_only;
+	if (map->kernel_only && map->placed)
+		return gt_error(-EBUSY, "map %s has a place on the GPU, where nothing uses it: attach its object before single programs of it",
+				map->name);
 	/* Constants are equal in two copies. */
 	if (uses != (GT_USED_IN_KERNEL | GT_USED_ON_GPU) || map->desc.read_only)
 		return 0;
@@ -53,13 +57,26 @@ int gt_shared_choose(struct gputrace_object *object)
 
 /* ---- in the kernel ---- */
 
-static int fd_of(const struct gputrace_target *target, const struct gputrace_map *map)
+/* An array whose pages we have, too. */
+static bool is_visible(const struct gputrace_map *map)
 {
-	for (unsigned i = 0; i < target->shared_count; i++) {
-		if (target->shared[i].map == map)
-			return target->shared[i].fd;
+	return map->shared || (map->kernel_only && map->desc.type == BPF_MAP_TYPE_ARRAY && !map->layout_error);
+}
+
+static int find_fd(const struct gt_shared_map *maps, unsigned count, const struct gputrace_map *map)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (maps[i].map == map)
+			return maps[i].fd;
 	}
 	return -1;
+}
+
+/* -1: it has none with this target. */
+static int fd_of(const struct gputrace_target *target, const struct gputrace_map *map)
+{
+	return map->kernel_only ? find_fd(target->kernels_own, target->kernels_own_count, map) :
+				  find_fd(target->shared, target->shared_count, map);
 }
 
 unsigned gt_shared_wishes(const struct gputrace_target *target, const struct gputrace_object *object,
@@ -71,7 +88,7 @@ unsigned gt_shared_wishes(const struct gputrace_target *target, const struct gpu
 		const struct gputrace_map *map = object->maps[i];
 		struct gt_kernel_map wish = { .name = map->name, .fd = -1 };
 
-		if (map->shared) {
+		if (is_visible(map)) {
 			wish.array = true;
 			wish.flags = (map->desc.flags & ~GPUTRACE_MAP_HOST) | BPF_F_MMAPABLE;
 			wish.fd = fd_of(target, map);
@@ -123,8 +140,13 @@ static int map_array(struct gputrace_map *map, int fd, struct gt_shared_map *ret
 /* In order of their places, which need not be that of attaching: an attempt may have failed before. */
 static void keep(struct gputrace_target *target, const struct gt_shared_map *shared)
 {
-	unsigned i = target->shared_count++;
+	unsigned i;
 
+	if (shared->map->kernel_only) {
+		target->kernels_own[target->kernels_own_count++] = *shared;
+		return;
+	}
+	i = target->shared_count++;
 	for (; i && target->shared[i - 1].map->place.offset > shared->map->place.offset; i--)
 		target->shared[i] = target->shared[i - 1];
 	target->shared[i] = *shared;
@@ -137,8 +159,8 @@ static int connect_map(struct gputrace_target *target, struct gputrace_map *map,
 
 	if (fd < 0)
 		return gt_error(fd, "map %s is not in the kernel", map->name);
-	if (target->shared_count == GT_SHARED_MAX)
-		return gt_error(-ENOSPC, "map %s: a target has room for %d maps shared with the operating system's kernel",
+	if ((map->kernel_only ? target->kernels_own_count : target->shared_count) == GT_SHARED_MAX)
+		return gt_error(-ENOSPC, "map %s: a target has room for %d maps that the operating system's kernel shares with the GPU, and for as many of its own",
 				map->name, GT_SHARED_MAX);
 	r = check_array(map, fd);
 	if (!r)
@@ -164,22 +186,31 @@ int gt_shared_connect(struct gputrace_target *target, struct gputrace_object *ob
 	for (unsigned i = 0; !r && i < object->map_count; i++) {
 		struct gputrace_map *map = object->maps[i];
 
-		if (map->shared && !map->live)
+		if (is_visible(map) && map->live && fd_of(target, map) < 0)
+			r = gt_error(-EBUSY, "map %s: its object is attached to another target; open the object once for each target",
+				     map->name);
+		else if (is_visible(map) && !map->live)
 			r = connect_map(target, map, gt_kernel_programs_map_fd(programs, map->name));
 		map->sealed = map->in_kernel && map->desc.read_only;
 	}
 	return r;
 }
 
-void gt_shared_close(struct gputrace_target *target)
+static void close_maps(struct gt_shared_map *maps, unsigned count)
 {
-	for (unsigned i = 0; i < target->shared_count; i++) {
-		struct gt_shared_map *shared = &target->shared[i];
+	for (unsigned i = 0; i < count; i++) {
+		struct gt_shared_map *shared = &maps[i];
 
 		/* Without room for a copy the pages themselves must stay. */
 		if (!gt_map_keep_instance(shared->map, shared->map->live_instance))
 			munmap(shared->memory, shared->bytes);
 		close(shared->fd);
 	}
-	target->shared_count = 0;
+}
+
+void gt_shared_close(struct gputrace_target *target)
+{
+	close_maps(target->shared, target->shared_count);
+	close_maps(target->kernels_own, target->kernels_own_count);
+	target->shared_count = target->kernels_own_count = 0;
 }

@@ -112,6 +112,8 @@ struct gputrace_target {
 	bool laid_out;
 	struct gt_shared_map shared[GT_SHARED_MAX];	/* ascending by place */
 	unsigned shared_count;
+	struct gt_shared_map kernels_own[GT_SHARED_MAX];	/* arrays that no GPU program uses, for our eyes alone */
+	unsigned kernels_own_count;
 	uint64_t flush_serial;
 	struct gputrace_reader *reader;
 };

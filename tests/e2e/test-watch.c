@@ -305,12 +305,50 @@ static uint64_t count_of(int counts, int pid)
 	return count;
 }
 
+static uint64_t number(struct gputrace_object *object, const char *name, uint32_t index)
+{
+	struct gputrace_map *map = gputrace_object_find_map(object, name);
+	uint64_t value = 0;
+
+	ck_assert_ptr_nonnull(map);
+	ck_assert_msg(!gputrace_map_lookup(map, GPUTRACE_INSTANCE_INITIAL, &index, sizeof(index), &value,
+					   gputrace_map_get_value_size(map)), "%s", gputrace_last_error());
+	return value;
+}
+
+/* Arrays and variables of the kernel's programs: as they are now, and after the end. */
+static void check_totals(struct gputrace_object *object, uint32_t total)
+{
+	ck_assert_uint_eq(number(object, "totals", 0), 1000);
+	ck_assert_uint_eq(number(object, "totals", 1), 0);
+	ck_assert_uint_eq(number(object, "totals", 2), 5 * total);
+	ck_assert_uint_eq(number(object, ".bss", 0), total);
+	ck_assert_uint_eq(number(object, ".data", 0), 5);
+}
+
+static void set_number(struct gputrace_object *object, const char *name, uint64_t value)
+{
+	struct gputrace_map *map = gputrace_object_find_map(object, name);
+	uint32_t index = 0;
+
+	ck_assert_int_eq(gputrace_map_update(map, GPUTRACE_INSTANCE_INITIAL, &index, sizeof(index), &value,
+					     gputrace_map_get_value_size(map), 0), 0);
+}
+
 static int watch_by_object(int pid, struct gputrace_object **ret_object)
 {
+	uint64_t value;
+	uint32_t key;
+
 	ck_assert_msg(!gputrace_object_open_file(NULL, "tests/e2e/watched.bpf.o", ret_object), "%s", gputrace_last_error());
+	set_number(*ret_object, "totals", 1000);
+	set_number(*ret_object, ".data", 5);
 	ck_assert_int_eq(gputrace_target_watch(NULL, pid, &target), 0);
 	ck_assert_msg(!gputrace_attach_object(target, *ret_object, &link_), "%s", gputrace_last_error());
 	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
+	key = (uint32_t)getpid();
+	ck_assert_int_eq(gputrace_map_lookup(gputrace_object_find_map(*ret_object, "gt_test_calls"),
+					     GPUTRACE_INSTANCE_INITIAL, &key, sizeof(key), &value, sizeof(value)), -EOPNOTSUPP);
 	return find_counts();
 }
 
@@ -347,8 +385,16 @@ START_TEST(programs_for_descendants)
 		sum += count_of(counts, (int)key);
 	ck_assert_uint_eq(sum, 1 + 2 + 1);
 	ck_assert_uint_eq(count_of(counts, stranger.pid), 0);
+	check_totals(object, 4);
 	end(&stranger);
+	gputrace_object_ref(object);
 	end_watch(object, counts);
+	check_totals(object, 4);
+	/* Its maps are those of that target. */
+	ck_assert_int_eq(gputrace_target_watch(NULL, getpid(), &target), 0);
+	ck_assert_int_eq(gputrace_attach_object(target, object, &link_), -EBUSY);
+	gputrace_target_unref(target);
+	gputrace_object_unref(object);
 }
 END_TEST
 

@@ -48,6 +48,17 @@ class Twins(unittest.TestCase):
         self.assert_alike(both("run", "--device=sim", "examples/bpf/kernel-count.bpf.o", TARGET, "contexts"))
         self.assert_alike(both("run", "--device=sim", "-a", "examples/bpf/kernel-count.bpf.o", TARGET, "exits"))
 
+    @unittest.skipIf(os.geteuid(), "uprobes need root")
+    def test_run_uprobes(self):
+        """Programs for the operating system's kernel, which run for what the command starts, and their maps."""
+        said = self.assert_alike(both("run", "--device=sim", "tests/e2e/watched.bpf.o", "--", "sh", "-c",
+                                      f"{TARGET} vecadd 1; exit $?")).stdout
+        calls = int(re.search(r"map totals:\n  \[2\] (\d+)\n  \(2 more, zero\)\n", said)[1])
+        self.assertGreater(calls, 0)
+        self.assertIn(f"map .bss:\n  [0] {calls}\n", said)
+        self.assertIn("map gt_test_calls: of those that only the operating system's kernel uses, arrays alone can be "
+                      "looked into from here\n", said)
+
     def test_run_from_c(self):
         source = str(SOURCE / "examples/bpf/threads.bpf.c")
         done = start([sys.executable, str(TWINS / "gputrace-run"), "--device=sim", source, TARGET, "exits"])
