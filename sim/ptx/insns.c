@@ -77,7 +77,7 @@ static const struct insn_def defs[] = {
 	{ "movmatrix", lower_movmatrix, M(SYNC) | M(ALIGNED) | M(SHAPE) | M(TRANS) | M(TYPE), 0 },
 	{ "mul", lower_alu, FLOATS | M(HALF), 0 },
 	{ "mul24", lower_alu, M(TYPE) | M(HALF), 0 },
-	{ "nanosleep", lower_nop, M(TYPE), 1 },
+	{ "nanosleep", lower_nanosleep, M(TYPE), 0 },
 	{ "neg", lower_alu, M(TYPE) | M(FTZ), 0 },
 	{ "not", lower_logic, M(TYPE), 3 },
 	{ "or", lower_logic, M(TYPE), 1 },

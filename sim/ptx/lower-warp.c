@@ -4,7 +4,18 @@
 
 void lower_nop(struct lower *l, const struct insn_def *def)
 {
-	emit(l, def->data ? op_nanosleep : op_nop);
+	(void)def;
+	emit(l, op_nop);
+}
+
+void lower_nanosleep(struct lower *l, const struct insn_def *def)
+{
+	uint32_t a;
+
+	(void)def;
+	want_operands(l, 1, 1);
+	a = source(l, &l->insn->operands[0], only_type(l));
+	emit(l, op_nanosleep)->a = a;
 }
 
 void lower_fence(struct lower *l, const struct insn_def *def)

@@ -130,6 +130,7 @@ void lower_leave(struct lower *l);
 void lower_stack(struct lower *l, const struct insn_def *def);
 void lower_video(struct lower *l, const struct insn_def *def);
 void lower_nop(struct lower *l, const struct insn_def *def);
+void lower_nanosleep(struct lower *l, const struct insn_def *def);
 void lower_fence(struct lower *l, const struct insn_def *def);
 void lower_bar(struct lower *l, const struct insn_def *def);
 void lower_shfl(struct lower *l, const struct insn_def *def);

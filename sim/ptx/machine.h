@@ -159,6 +159,7 @@ struct group {
 	uint32_t member;	/* GROUP_SYNC: lanes that must come */
 	unsigned barrier;	/* GROUP_BARRIER: number */
 	uint64_t stamp;		/* when it last ran */
+	uint64_t wake;		/* it sleeps until then; ns of CLOCK_MONOTONIC */
 };
 
 struct barrier {
@@ -200,6 +201,7 @@ struct warp {
 	unsigned group_count, current;
 	uint64_t clock;		/* counts picks, for stamps */
 	int rotate;		/* the group that ran last shall let others run */
+	unsigned turns;		/* used up since the warp was one group */
 	uint32_t slice;
 	uint32_t spin;		/* backward branches since the last look at foreign memory */
 	int spin_hint;		/* 1: changed foreign memory, 2: looked at it */
@@ -310,6 +312,7 @@ void warp_start(struct warp *w);
 void warp_split(struct warp *w, uint32_t mask, uint32_t pc);
 void warp_exit_lanes(struct warp *w, uint32_t mask);
 int warp_can_run(const struct warp *w);
+uint64_t warp_now(void);
 void warp_free(struct warp *w);
 struct frame *warp_frame_new(struct warp *w, const struct sim_func *func);
 void warp_frame_free(struct warp *w, struct frame *frame);

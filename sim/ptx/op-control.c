@@ -251,14 +251,16 @@ int op_nop(struct warp *w, const struct op *op, uint32_t mask)
 	return OP_NEXT;
 }
 
-/* Sleeping is letting others run; lanes that sleep in a loop wait for somebody. */
+/* a: ns, of which a GPU takes a millisecond at most */
 int op_nanosleep(struct warp *w, const struct op *op, uint32_t mask)
 {
-	(void)op;
-	(void)mask;
-	w->spin_hint = 2;
-	w->spin += 8;
-	return OP_NEXT;
+	const uint32_t *a = slot(w, op->a);
+	uint32_t longest = 0;
+
+	FOR_LANES(mask, i, if (a[i] > longest) longest = a[i];);
+	w->groups[w->current].wake = warp_now() + (longest < 1000000 ? longest : 1000000);
+	w->pc++;
+	return OP_YIELD;
 }
 
 /* a: bytes; imm: alignment; the result is a local address */

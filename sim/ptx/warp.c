@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "machine.h"
 
-#define SLICE 65536		/* operations before other groups and warps get a turn */
+#define SLICE 65536		/* operations before other warps get a turn */
+#define PATIENCE 16		/* turns of a group before others, which wait for it further on, get one */
 #define ROTATED_SLICE 2048	/* of a group that is not the natural choice */
 #define SPINS 24		/* turns of a loop that looks at foreign memory until it counts as waiting */
 #define CHANGES 4096		/* the same for a loop that changes it */
@@ -98,6 +100,7 @@ void warp_start(struct warp *w)
 	w->current = 0;
 	w->carry = 0;
 	w->rotate = 0;
+	w->turns = 0;
 	w->cluster_arrived = 0;
 	for (unsigned i = 0; i < LANES; i++)
 		w->stack_top[i] = w->local_stride;
@@ -163,6 +166,8 @@ static void merge(struct warp *w)
 			a->mask |= b->mask;
 			if (b->stamp > a->stamp)
 				a->stamp = b->stamp;
+			if (b->wake > a->wake)
+				a->wake = b->wake;
 			remove_group(w, j--);
 		}
 	}
@@ -173,6 +178,19 @@ static int before(const struct group *a, const struct group *b)
 	if (a->frame->depth != b->frame->depth)
 		return a->frame->depth > b->frame->depth;
 	return a->pc < b->pc;
+}
+
+uint64_t warp_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int sleeps(const struct group *g)
+{
+	return g->wake && g->wake > warp_now();
 }
 
 int warp_can_run(const struct warp *w)
@@ -200,6 +218,7 @@ static void load(struct warp *w, unsigned chosen, int natural)
 	w->spin = 0;
 	w->spin_hint = 0;
 	g->stamp = ++w->clock;
+	g->wake = 0;
 	/*
 	 * A group that runs out of turn must not stop at every group behind
 	 * whose pc it runs; it meets them when it ends or its slice does.
@@ -213,28 +232,32 @@ static void load(struct warp *w, unsigned chosen, int natural)
 	}
 }
 
-/* Returns 0 when no group can run. */
+/* Returns 0 when no group can run, now or for good. */
 static int pick(struct warp *w)
 {
 	unsigned i, best = LANES, oldest = LANES;
 
 	merge(w);
+	if (w->group_count == 1)
+		w->turns = 0;
 	for (i = 0; i < w->group_count; i++) {
 		if (w->groups[i].state != GROUP_READY)
 			continue;
 		if (best == LANES || before(&w->groups[i], &w->groups[best]))
 			best = i;
-		if (oldest == LANES || w->groups[i].stamp < w->groups[oldest].stamp)
+		if (!sleeps(&w->groups[i]) && (oldest == LANES || w->groups[i].stamp < w->groups[oldest].stamp))
 			oldest = i;
 	}
 	if (best == LANES)
 		return 0;
-	if (w->rotate && oldest != best) {
+	if (w->rotate && oldest < LANES && oldest != best) {
 		load(w, oldest, 0);
 		if (w->slice > ROTATED_SLICE)
 			w->slice = ROTATED_SLICE;
-	} else {
+	} else if (!sleeps(&w->groups[best])) {
 		load(w, best, 1);
+	} else {
+		return 0;
 	}
 	w->rotate = 0;
 	return 1;
@@ -282,9 +305,11 @@ int warp_run(struct warp *w)
 			return BLOCK_FAULT;
 		save(w);
 		if (result == OP_YIELD || result == OP_NEXT) {
-			w->rotate = 1;
+			w->rotate = ++w->turns >= PATIENCE;
 			return result == OP_YIELD ? BLOCK_SPIN : BLOCK_SLICE;
 		}
 	}
-	return w->live ? BLOCK_DEADLOCK : BLOCK_DONE;
+	if (!w->live)
+		return BLOCK_DONE;
+	return warp_can_run(w) ? BLOCK_SPIN : BLOCK_DEADLOCK;
 }

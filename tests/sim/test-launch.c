@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "common.h"
 #include "tests/suite.h"
@@ -203,6 +204,59 @@ START_TEST(test_spin_locks)
 }
 END_TEST
 
+/*
+ * Lanes that are done wait for those of their warp that go on: that add to memory, that compute, that wait for
+ * another warp (64 threads), which works for 100,000 turns first.
+ */
+START_TEST(test_waiting_together)
+{
+	static const struct { const char *name; unsigned threads; } kernels[] = {
+		{ "adds", 32 }, { "computes", 32 }, { "waits", 64 },
+	};
+	uint32_t *memory = test_alloc(&device, 4096);
+	struct { void *p; } params = { memory };
+
+#define BEGIN(name) \
+	".entry " name "(.param .u64 p) { .reg .b64 %p, %o; .reg .b32 %a, %n, %w; .reg .pred %q; ld.param.u64 %p, [p];\n" \
+	"mov.u32 %w, %tid.x; mul.wide.u32 %o, %w, 4; add.u64 %o, %o, %p; mov.u32 %n, %laneid;\n"
+#define END "activemask.b32 %a; st.global.u32 [%o+64], %a; ret; }\n"
+	load_ok(BEGIN("adds") "shr.u32 %n, %n, 4; mul.lo.u32 %n, %n, 20000; add.u32 %n, %n, 1;\n"
+		"L: atom.global.add.u32 %a, [%p], 1; sub.u32 %n, %n, 1; setp.ne.u32 %q, %n, 0; @%q bra L;\n" END
+		BEGIN("computes") "shr.u32 %n, %n, 4; mul.lo.u32 %n, %n, 150000; add.u32 %n, %n, 1;\n"
+		"L: sub.u32 %n, %n, 1; setp.ne.u32 %q, %n, 0; @%q bra L;\n" END
+		BEGIN("waits") "setp.ge.u32 %q, %w, 32; @%q bra OTHER; setp.lt.u32 %q, %n, 16; @%q bra OUT;\n"
+		"L: ld.volatile.global.u32 %a, [%p+4]; setp.eq.u32 %q, %a, 0; @%q bra L; bra OUT;\n"
+		"OTHER: mov.u32 %n, 100000;\n"
+		"M: sub.u32 %n, %n, 1; setp.ne.u32 %q, %n, 0; @%q bra M; st.volatile.global.u32 [%p+4], 1;\nOUT: " END);
+	for (unsigned i = 0; i < 3; i++) {
+		memset(memory, 0, 4096);
+		run_ok(kernels[i].name, 1, kernels[i].threads, &params);
+		for (unsigned t = 0; t < kernels[i].threads; t++)
+			ck_assert_msg(memory[16 + t] == 0xffffffff, "%s: thread %u with %#x", kernels[i].name, t, memory[16 + t]);
+	}
+}
+END_TEST
+
+/* At least the time that is asked for: 20 times 100 us. */
+START_TEST(test_nanosleep)
+{
+	uint64_t *memory = test_alloc(&device, 64), began, ended;
+	struct { void *p; } params = { memory };
+	struct timespec t;
+
+	load_ok(".entry k(.param .u64 p) { .reg .b64 %p; .reg .b32 %n, %t; .reg .pred %q; ld.param.u64 %p, [p]; mov.u32 %n, 20;\n"
+		"mov.u32 %t, 100000;\nL: nanosleep.u32 %t; sub.u32 %n, %n, 1; setp.ne.u32 %q, %n, 0; @%q bra L;\n"
+		"red.global.add.u64 [%p], 1; ret; }");
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	began = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	run_ok("k", 2, 64, &params);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	ended = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	ck_assert_uint_eq(memory[0], 128);
+	ck_assert_uint_ge(ended - began, 20 * 100000);
+}
+END_TEST
+
 /* The last block of an ordinary launch lets all others go. */
 START_TEST(test_blocks_wait)
 {
@@ -315,6 +369,8 @@ int main(void)
 	tcase_add_test(tcase, test_dynamic_shared);
 	tcase_add_test(tcase, test_globaltimer);
 	tcase_add_test(tcase, test_spin_locks);
+	tcase_add_test(tcase, test_waiting_together);
+	tcase_add_test(tcase, test_nanosleep);
 	tcase_add_test(tcase, test_blocks_wait);
 	tcase_add_test(tcase, test_host_and_kernels);
 	tcase_add_test(tcase, test_concurrent_atomics);
