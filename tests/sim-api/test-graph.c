@@ -242,89 +242,133 @@ START_TEST(generic_nodes)
 }
 END_TEST
 
-START_TEST(parameters)
-{
-	CUDA_KERNEL_NODE_PARAMS_v2 kernel;
-	CUDA_KERNEL_NODE_PARAMS_v1 old;
-	CUkernelNodeAttrValue attribute;
-	CUDA_MEMSET_NODE_PARAMS_v1 fill = { .value = 1, .elementSize = 4, .width = 1, .height = 1 };
-	CUgraphNode node, set, in_clone;
+/* A graph that stores 31 and fills the next word with 1s; its clone, and what is instantiated of it. */
+static struct {
 	CUgraph graph, clone;
+	CUgraphNode store, fill, in_clone;
 	CUgraphExec exec;
+	CUDA_KERNEL_NODE_PARAMS_v2 kernel;
+	CUDA_MEMSET_NODE_PARAMS_v1 filling;
 	CUdeviceptr at;
 	uint32_t value;
-	unsigned enabled;
+	void *pointers[2];
+} pair;
 
+static void make_pair(void)
+{
 	start();
-	OK(cuGraphCreate(&graph, 0));
-	node = kernel_node(graph, "store", 0, 31, NULL, 0);
-	fill.dst = p + 4;
-	OK(cuGraphAddMemsetNode(&set, graph, NULL, 0, &fill, NULL));
-	OK(cuGraphKernelNodeGetParams_v2(node, &kernel));
-	ck_assert_ptr_eq(kernel.func, function(module, "store"));
-	ck_assert_uint_eq(*(uint32_t *)kernel.kernelParams[1], 31);
-	ck_assert_uint_eq(*(CUdeviceptr *)kernel.kernelParams[0], p);
-	OK(cuGraphClone(&clone, graph));
-	OK(cuGraphNodeFindInClone(&in_clone, node, clone));
-	ck_assert_ptr_ne(in_clone, node);
+	pair.filling = (CUDA_MEMSET_NODE_PARAMS_v1){ .dst = p + 4, .value = 1, .elementSize = 4, .width = 1, .height = 1 };
+	OK(cuGraphCreate(&pair.graph, 0));
+	pair.store = kernel_node(pair.graph, "store", 0, 31, NULL, 0);
+	OK(cuGraphAddMemsetNode(&pair.fill, pair.graph, NULL, 0, &pair.filling, NULL));
+	OK(cuGraphKernelNodeGetParams_v2(pair.store, &pair.kernel));
+	ck_assert_ptr_eq(pair.kernel.func, function(module, "store"));
+	ck_assert_uint_eq(*(CUdeviceptr *)pair.kernel.kernelParams[0], p);
+	ck_assert_uint_eq(*(uint32_t *)pair.kernel.kernelParams[1], 31);
+	OK(cuGraphClone(&pair.clone, pair.graph));
+	OK(cuGraphNodeFindInClone(&pair.in_clone, pair.store, pair.clone));
+	ck_assert_ptr_ne(pair.in_clone, pair.store);
+	OK(cuGraphInstantiateWithFlags(&pair.exec, pair.graph, 0));
+	pair.at = p;
+	pair.pointers[0] = &pair.at;
+	pair.pointers[1] = &pair.value;
+	pair.kernel.kernelParams = pair.pointers;
+}
 
-	/* The graph's node is set; what was instantiated or cloned before is as it was. */
-	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-	value = 32;
-	at = p;
-	kernel.kernelParams = (void *[]){ &at, &value };
-	OK(cuGraphKernelNodeSetParams_v2(node, &kernel));
+static void end_pair(void)
+{
+	OK(cuGraphExecDestroy(pair.exec));
+	OK(cuGraphDestroy(pair.clone));
+	OK(cuGraphDestroy(pair.graph));
+	teardown();
+}
+
+static uint32_t stored_by(CUgraphNode node)
+{
+	CUDA_KERNEL_NODE_PARAMS_v1 old;
+
 	OK(cuGraphKernelNodeGetParams(node, &old));
-	ck_assert_uint_eq(*(uint32_t *)old.kernelParams[1], 32);
-	OK(cuGraphKernelNodeGetParams(in_clone, &old));
-	ck_assert_uint_eq(*(uint32_t *)old.kernelParams[1], 31);
-	OK(cuGraphLaunch(exec, stream));
+	return *(uint32_t *)old.kernelParams[1];
+}
+
+/* The graph's node is set; what was instantiated or cloned before is as it was. */
+START_TEST(parameters_of_a_graph)
+{
+	make_pair();
+	pair.value = 32;
+	OK(cuGraphKernelNodeSetParams_v2(pair.store, &pair.kernel));
+	ck_assert_uint_eq(stored_by(pair.store), 32);
+	ck_assert_uint_eq(stored_by(pair.in_clone), 31);
+	OK(cuGraphLaunch(pair.exec, stream));
 	ck_assert_uint_eq(word(0), 31);
 	ck_assert_uint_eq(word(1), 1);
+	end_pair();
+}
+END_TEST
 
-	/* The executable's nodes. */
-	value = 33;
-	OK(cuGraphExecKernelNodeSetParams_v2(exec, node, &kernel));
-	fill.value = 2;
-	OK(cuGraphExecMemsetNodeSetParams(exec, set, &fill, NULL));
-	OK(cuGraphLaunch(exec, stream));
+START_TEST(parameters_of_an_executable)
+{
+	make_pair();
+	pair.value = 33;
+	OK(cuGraphExecKernelNodeSetParams_v2(pair.exec, pair.store, &pair.kernel));
+	pair.filling.value = 2;
+	OK(cuGraphExecMemsetNodeSetParams(pair.exec, pair.fill, &pair.filling, NULL));
+	OK(cuGraphLaunch(pair.exec, stream));
 	ck_assert_uint_eq(word(0), 33);
 	ck_assert_uint_eq(word(1), 2);
-	FAILS(cuGraphExecKernelNodeSetParams_v2(exec, set, &kernel), INVALID_VALUE);
-	FAILS(cuGraphExecKernelNodeSetParams_v2(exec, in_clone, &kernel), INVALID_VALUE);
+	FAILS(cuGraphExecKernelNodeSetParams_v2(pair.exec, pair.fill, &pair.kernel), INVALID_VALUE);
+	FAILS(cuGraphExecKernelNodeSetParams_v2(pair.exec, pair.in_clone, &pair.kernel), INVALID_VALUE);
+	end_pair();
+}
+END_TEST
 
-	/* A launch that waits keeps what it was launched with. */
-	{
-		uint32_t *gate = gate_new();
+/* A launch that waits keeps what it was launched with. */
+START_TEST(parameters_of_a_launch)
+{
+	uint32_t *gate;
 
-		launch_spin(module, stream, (uintptr_t)gate, 1);
-		OK(cuGraphLaunch(exec, stream));
-		launch_add(module, stream, p, 100);
-		value = 34;
-		OK(cuGraphExecKernelNodeSetParams_v2(exec, node, &kernel));
-		gate_open(gate);
-		ck_assert_uint_eq(word(0), 133);
-		OK(cuGraphLaunch(exec, stream));
-		ck_assert_uint_eq(word(0), 34);
-	}
+	make_pair();
+	gate = gate_new();
+	launch_spin(module, stream, (uintptr_t)gate, 1);
+	OK(cuGraphLaunch(pair.exec, stream));
+	launch_add(module, stream, p, 100);
+	pair.value = 34;
+	OK(cuGraphExecKernelNodeSetParams_v2(pair.exec, pair.store, &pair.kernel));
+	gate_open(gate);
+	ck_assert_uint_eq(word(0), 131);
+	OK(cuGraphLaunch(pair.exec, stream));
+	ck_assert_uint_eq(word(0), 34);
+	end_pair();
+}
+END_TEST
 
-	OK(cuGraphNodeSetEnabled(exec, node, 0));
-	OK(cuGraphNodeGetEnabled(exec, node, &enabled));
+START_TEST(nodes_that_are_off)
+{
+	unsigned enabled;
+
+	make_pair();
+	OK(cuGraphNodeSetEnabled(pair.exec, pair.store, 0));
+	OK(cuGraphNodeGetEnabled(pair.exec, pair.store, &enabled));
 	ck_assert_uint_eq(enabled, 0);
 	launch_store(module, stream, p, 1);
-	OK(cuGraphLaunch(exec, stream));
+	OK(cuGraphLaunch(pair.exec, stream));
 	ck_assert_uint_eq(word(0), 1);
+	end_pair();
+}
+END_TEST
 
+START_TEST(attributes_of_nodes)
+{
+	CUkernelNodeAttrValue attribute;
+
+	make_pair();
 	memset(&attribute, 0, sizeof(attribute));
 	attribute.cooperative = 1;
-	OK(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &attribute));
+	OK(cuGraphKernelNodeSetAttribute(pair.store, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &attribute));
 	attribute.cooperative = 0;
-	OK(cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &attribute));
+	OK(cuGraphKernelNodeGetAttribute(pair.store, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &attribute));
 	ck_assert_int_eq(attribute.cooperative, 1);
-	OK(cuGraphExecDestroy(exec));
-	OK(cuGraphDestroy(clone));
-	OK(cuGraphDestroy(graph));
-	teardown();
+	end_pair();
 }
 END_TEST
 
@@ -451,7 +495,11 @@ int main(void)
 	tcase_add_test(tc, replays);
 	tcase_add_test(tc, grid_ids);
 	tcase_add_test(tc, generic_nodes);
-	tcase_add_test(tc, parameters);
+	tcase_add_test(tc, parameters_of_a_graph);
+	tcase_add_test(tc, parameters_of_an_executable);
+	tcase_add_test(tc, parameters_of_a_launch);
+	tcase_add_test(tc, nodes_that_are_off);
+	tcase_add_test(tc, attributes_of_nodes);
 	tcase_add_test(tc, updates);
 	tcase_add_test(tc, event_nodes);
 	tcase_add_test(tc, failures);
