@@ -320,16 +320,20 @@ END_TEST
 /* Four registers for each of two programs, no more in a kernel. */
 START_TEST(registers_are_few)
 {
-	static const char probe_text[] = PROBE_OF(
-		"ld.param.u64 %rd1, [d]; red.relaxed.gpu.global.add.u64 [%rd1], 1; red.relaxed.gpu.global.add.u64 [%rd1+8], 1;"
-		"red.relaxed.gpu.global.add.u64 [%rd1+16], 1; red.relaxed.gpu.global.add.u64 [%rd1+24], 1;"
-		"red.relaxed.gpu.global.add.u64 [%rd1+32], 1;");
+#define ADD(at) "red.relaxed.gpu.global.add.u64 [%%rd2+" at "], 1;"
+	static const char format[] = ".func prob%u" PARAMS "{ .reg .b64 %%rd<3>; ld.param.u64 %%rd1, [d]; add.s64 %%rd2, %%rd1, %u;"
+		ADD("0") ADD("8") ADD("16") ADD("24") ADD("32") " ret; }\n";
 	struct gt_probe probes[3];
-	char *out;
+	char text[4096], name[3][8], *at = text, *out;
 
-	for (unsigned i = 0; i < 3; i++)
+	/* To other places, each of them. */
+	for (unsigned i = 0; i < 3; i++) {
 		probes[i] = summing(GT_POINT_LOAD, GT_PER_WARP);
-	out = instrument_with(load, probe_text, probes, 3);
+		snprintf(name[i], sizeof(name[i]), "prob%u", i);
+		probes[i].function = name[i];
+		at += snprintf(at, sizeof(text) / 3, format, i, 64 * i);
+	}
+	out = instrument_with(load, text, probes, 3);
 	for (unsigned i = 0; i < 3; i++) {
 		char last[32], more[32];
 
@@ -338,6 +342,55 @@ START_TEST(registers_are_few)
 		ck_assert_uint_eq(count_of(out, last), i < 2);
 		ck_assert_uint_eq(count_of(out, more), 0);
 	}
+	free(out);
+}
+END_TEST
+
+/* By its text: another name, so that two can be in one text. */
+static char *two_probes(const char *first, const char *second, const char *kernel)
+{
+	struct gt_probe probes[] = { summing(GT_POINT_LOAD, GT_PER_WARP), summing(GT_POINT_STORE, GT_PER_WARP) };
+	char text[4096], *out;
+
+	probes[1].function = "prob2";
+	ck_assert_uint_lt(strlen(first) + strlen(second), sizeof(text));
+	strcpy(stpcpy(text, first), second);
+	memcpy(strstr(text + strlen(first), "probe"), "prob2", 5);
+	out = instrument_with(kernel, text, probes, 2);
+	return out;
+}
+
+#define ADD_TO(to, value) PROBE_OF("ld.param.u64 %rd1, [d]; add.s64 %rd2, %rd1, " to "; red.relaxed.gpu.global.add.u64 [%rd2], " value ";")
+
+/* What goes to the same place is summed up together. */
+START_TEST(registers_are_shared)
+{
+	char *out = two_probes(ADD_TO("8", "1"), ADD_TO("8", "2"), KERNEL("ld.u32 %r1, [%rd1]; st.u32 [%rd1], %r1; ret;"));
+
+	ck_assert_uint_eq(count_of(out, "add.u32 %__gt_c0_0, %__gt_c0_0, 1;"), 1);
+	ck_assert_uint_eq(count_of(out, "add.u32 %__gt_c0_0, %__gt_c0_0, 2;"), 1);
+	ck_assert_uint_eq(count_of(out, "red.relaxed"), 1);
+	free(out);
+	out = two_probes(ADD_TO("8", "1"), ADD_TO("16", "2"), KERNEL("ld.u32 %r1, [%rd1]; st.u32 [%rd1], %r1; ret;"));
+	ck_assert_uint_eq(count_of(out, "add.u32 %__gt_c0_0, %__gt_c0_0, 1;"), 1);
+	ck_assert_uint_eq(count_of(out, "add.u32 %__gt_c1_0, %__gt_c1_0, 2;"), 1);
+	ck_assert_uint_eq(count_of(out, "red.relaxed"), 2);
+	free(out);
+}
+END_TEST
+
+START_TEST(shared_registers_lose_nothing)
+{
+	uint64_t counters[2] = { 0 };
+	uint32_t memory[8] = { 0 };
+	struct block params = pointer_and(memory, 0);
+	static const char kernel[] = HEADER ".visible .entry k(.param .u64 a) { .reg .b64 %rd1; .reg .b32 %r1;\n"
+		"ld.param.u64 %rd1, [a]; ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1+4], %r1; st.global.u32 [%rd1+8], %r1; ret; }\n";
+	char *out = two_probes(ADD_TO("8", "1"), ADD_TO("8", "100"), kernel);
+
+	hide(kernel, "k", 1, &params, counters);
+	run(out, "k", 3, 64, params.bytes);
+	ck_assert_uint_eq(counters[1], 3 * 2 * (1 + 2 * 100));	/* blocks, warps; a load and two stores */
 	free(out);
 }
 END_TEST
@@ -355,5 +408,7 @@ int main(void)
 	tcase_add_test(tcase, each_way_out_adds);
 	tcase_add_test(tcase, unknown_sizes);
 	tcase_add_test(tcase, registers_are_few);
+	tcase_add_test(tcase, registers_are_shared);
+	tcase_add_test(tcase, shared_registers_lose_nothing);
 	return run_case("sums", tcase);
 }

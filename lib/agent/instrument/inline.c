@@ -51,8 +51,7 @@ static int read_params(const struct gt_ptx *ptx, const struct ptx_function *func
 	return count == PTX_ARG_COUNT;
 }
 
-static unsigned find_param(const struct gt_ptx *ptx, const struct ptx_inline *in,
-			   const struct ptx_token *token)
+unsigned gt_inline_param(const struct gt_ptx *ptx, const struct ptx_inline *in, const struct ptx_token *token)
 {
 	unsigned i;
 
@@ -81,7 +80,7 @@ static unsigned read_argument_load(const struct gt_ptx *ptx, const struct ptx_in
 
 	for (i = 0; i < 7; i++)
 		gt_lex(&lexer, &token[i]);
-	argument = find_param(ptx, in, &token[4]);
+	argument = gt_inline_param(ptx, in, &token[4]);
 	if (argument == PTX_ARG_COUNT || token[0].length < 11 ||
 	    memcmp(ptx->text + token[0].at, "ld.param.", 9) || token[1].kind != PTX_WORD ||
 	    !gt_token_is_punct(&token[2], ',') || !gt_token_is_punct(&token[3], '[') || !gt_token_is_punct(&token[5], ']') ||
@@ -128,7 +127,7 @@ static int can_move(const struct gt_ptx *ptx, const struct ptx_function *functio
 			if (is_word(ptx, &token, variables[v]))
 				return 0;
 		in->local |= is_word(ptx, &token, ".local");
-		mentions += find_param(ptx, in, &token) != PTX_ARG_COUNT;
+		mentions += gt_inline_param(ptx, in, &token) != PTX_ARG_COUNT;
 	}
 	return mentions == loads;
 }
@@ -170,6 +169,19 @@ static int relieve(const struct gt_ptx *ptx, const struct gt_probe *probe, const
 	if (probe->flags & GT_PROBE_ADDS_LATER)
 		r = gt_sums_find(ptx, function, arguments, &in->sums);
 	return r ? r : gt_hoist_find(ptx, function, &in->hoist);
+}
+
+static void find_alike(struct ptx_inlines *inlines)
+{
+	struct ptx_inline *of = inlines->of;
+	unsigned i, j;
+
+	for (i = 0; i < inlines->count; i++) {
+		for (j = 0; of[i].sums.count && j < i; j++)
+			if (of[j].sums.count && gt_inline_alike(inlines->ptx, &of[j], &of[i]))
+				break;
+		of[i].sums.alike = j;
+	}
 }
 
 static const struct ptx_function *find_function(const struct gt_ptx *ptx, const char *name)
@@ -236,6 +248,7 @@ int gt_inlines_read(const char *probe_text, const struct gt_probe *probes, unsig
 		gt_inlines_free(&inlines);
 		return r;
 	}
+	find_alike(&inlines);
 	*ret_inlines = inlines;
 	return 0;
 }
@@ -346,16 +359,13 @@ static uint32_t write_argument(struct ptx_text *out, const struct gt_ptx *ptx, c
 	return end;
 }
 
-static uint32_t write_held(struct ptx_text *out, const struct gt_ptx *ptx, const struct ptx_inline *in, uint32_t statement,
-			   unsigned index,
-			   uint32_t (*write)(struct ptx_text *, const struct gt_ptx *, const struct ptx_statement *,
-					     unsigned, unsigned))
+static unsigned index_of_held(const struct ptx_sums *sums, uint32_t statement)
 {
 	unsigned i = 0;
 
-	while (in->sums.held[i] != statement)
+	while (sums->held[i] != statement)
 		i++;
-	return write(out, ptx, &ptx->statements[ptx->functions[in->function].statement + statement], index, i);
+	return i;
 }
 
 /* What goes to the place of a statement, and where the text goes on; the statement's begin: it stays. */
@@ -371,7 +381,7 @@ static uint32_t write_statement(struct ptx_text *out, const struct ptx_inlines *
 	if (is_return(ptx, statement))
 		return write_return(out, ptx, statement);
 	if (role & PTX_SUMS_HELD)
-		return write_held(out, ptx, in, i, index, gt_sums_write_addition);
+		return gt_sums_write_addition(out, ptx, &in->sums, statement, index_of_held(&in->sums, i));
 	if (role & PTX_SUMS_GONE)
 		return gt_statement_end(ptx, statement);
 	if (how == PTX_INLINE_PREPARED && in->atomics_alone && is_global_atomic(ptx, statement))
@@ -421,7 +431,7 @@ void gt_inline_write_totals(struct ptx_text *out, const struct ptx_inlines *inli
 		gt_text_add(out, ptx->text + copied, statement->at - copied);
 		copied = gt_statement_end(ptx, statement);
 		if (in->sums.roles[i] & PTX_SUMS_HELD)
-			write_held(out, ptx, in, i, index, gt_sums_write_total);
+			gt_sums_write_total(out, ptx, &in->sums, statement, index_of_held(&in->sums, i));
 		else if (in->sums.roles[i] & PTX_SUMS_ADDRESS && statement->flags & PTX_PARAM_MOVE)
 			write_argument(out, ptx, in, statement, sources);
 		else if (in->sums.roles[i] & PTX_SUMS_ADDRESS)

@@ -10,6 +10,7 @@
 #define GT_INSTRUMENT_INLINE_H
 
 #include "lib/agent/instrument/hoist.h"
+#include "lib/agent/instrument/lex.h"
 #include "lib/agent/instrument/ptx.h"
 #include "lib/agent/instrument/sums.h"
 #include "lib/agent/instrument/text.h"
@@ -48,6 +49,12 @@ struct ptx_inlines {
 int gt_inlines_read(const char *probe_text, const struct gt_probe *probes, unsigned count,
 		    struct ptx_inlines *ret_inlines);
 void gt_inlines_free(struct ptx_inlines *inlines);
+
+/* Which parameter of the probe's function the token names; PTX_ARG_COUNT: none. */
+unsigned gt_inline_param(const struct gt_ptx *ptx, const struct ptx_inline *inline_, const struct ptx_token *token);
+
+/* Do both hold back what they add to the same places in memory, in the same order? */
+int gt_inline_alike(const struct gt_ptx *ptx, const struct ptx_inline *a, const struct ptx_inline *b);
 
 /* Should this probe be written out at its point?  any: at ends however long it is. */
 int gt_inline_wanted(const struct ptx_inline *inline_, const struct gt_probe *probe, int any);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/agent/instrument/loops.h"
+#include "lib/agent/instrument/holding.h"
 #include "lib/agent/instrument/ptx.h"
 #include "lib/agent/instrument/reach.h"
 #include "lib/agent/instrument/site.h"
@@ -46,9 +46,7 @@ struct weave {
 	int copying;
 	int renaming;			/* what is written is within a copy */
 	uint32_t call;			/* the next one in the text, of ptx->calls */
-	/* Of the kernel at hand, see sums.h: the probes that sum up; where rounds of loops with their places begin. */
-	uint8_t *summed, *heads;
-	int sums;			/* there is one */
+	struct ptx_holding holding;	/* of the kernel at hand */
 };
 
 #define COPY_SUFFIX "__gt_copy"		/* of functions; kernels' copies have names from outside */
@@ -177,7 +175,7 @@ static void write_totals(struct weave *w, const struct ptx_statement *guard, uin
 {
 	struct ptx_site site = w->site;
 
-	if (!w->sums)
+	if (!w->holding.any)
 		return;
 	site.which = w->which;
 	site.count = w->which_count;
@@ -193,7 +191,7 @@ static int weave_statement(struct weave *w, uint32_t index)
 	int called = 0, r;
 
 	copy_to(w, statement->at);
-	if (w->sums && w->heads[index - w->function->statement])
+	if (w->holding.any && w->holding.heads[index - w->function->statement])
 		write_totals(w, NULL, PTX_SUM_ENOUGH);
 	if (statement->flags & PTX_LEADER)
 		write_site(w, probes_of(w, GT_POINT_BLOCK), NULL, NULL);
@@ -259,10 +257,10 @@ static void weave_entry(struct weave *w)
 	if (w->reach.calls_probed[w->function->kernel] && (w->which_count || !w->copying))
 		gt_site_fill_shared(&w->out, &w->site, links, wanting != 0);
 	for (i = 0; i < w->which_count; i++) {
-		if (w->summed[w->which[i]])
-			gt_sums_write_entry(&w->out, &w->inlines.of[w->which[i]].sums, w->which[i]);
-		else
+		if (!w->holding.probes[w->which[i]])
 			gt_inline_write_entry(&w->out, &w->inlines, w->which[i]);
+		else if (w->holding.probes[w->which[i]] == PTX_HOLDS)
+			gt_sums_write_entry(&w->out, &w->inlines.of[w->which[i]].sums);
 	}
 	write_site(w, probes_of(w, GT_POINT_ENTRY), NULL, NULL);
 }
@@ -303,83 +301,13 @@ static void weave_limit(struct weave *w)
 	gt_text_printf(&w->out, ".maxnreg %u\n", limit);
 }
 
-/* ---- sums ---- */
-
-/* Those whose additions can wait, as many as there are registers for. */
-static void choose_sums(struct weave *w)
+/* What can be held back, unless a thread can leave the kernel elsewhere than in its own body. */
+static int begin_holding(struct weave *w)
 {
-	const struct ptx_inline *in;
-	uint32_t room = PTX_SUMS_KERNEL_MAX;
-	unsigned i;
-
-	for (i = 0; i < w->which_count; i++) {
-		in = &w->inlines.of[w->which[i]];
-		if (in->called || !in->sums.count || in->sums.count > room)
-			continue;
-		room -= in->sums.count;
-		w->summed[w->which[i]] = 1;
-	}
-}
-
-static int is_place(const struct weave *w, const struct gt_probe *probe, const struct ptx_statement *statement)
-{
-	if (probe->point == GT_POINT_BLOCK)
-		return statement->flags & PTX_LEADER;
-	return gt_probe_fits(w->ptx, probe, statement);
-}
-
-/* How many places of them there are, each marked by statement. */
-static uint32_t mark_places(const struct weave *w, uint8_t *places)
-{
-	const struct ptx_statement *statement = &w->ptx->statements[w->function->statement];
-	uint32_t s, count = 0;
-	unsigned i;
-
-	for (s = 0; s < w->function->statement_count; s++, statement++) {
-		for (i = 0; i < w->which_count && statement->kind == PTX_INSTRUCTION; i++) {
-			if (w->summed[w->which[i]] && is_place(w, &w->probes[w->which[i]], statement))
-				count += places[s] = 1;
-		}
-	}
-	return count;
-}
-
-/* For the kernel at hand, unless a thread can leave it elsewhere than in its own body.  -ENOMEM. */
-static int begin_sums(struct weave *w)
-{
-	uint32_t statements = w->function->statement_count, count = 0;
-	uint8_t *places = NULL;
-	int r = 0;
-
-	if (!w->which_count || w->reach.leaves[w->function->kernel])
+	if (w->reach.leaves[w->function->kernel])
 		return 0;
-	choose_sums(w);
-	if (!memchr(w->summed, 1, w->probe_count))
-		return 0;
-	places = calloc(statements + (size_t)1, 1);
-	w->heads = calloc(statements + (size_t)1, 1);
-	if (places && w->heads) {
-		count = mark_places(w, places);
-		r = gt_loops_find(w->ptx, w->function, places, w->heads);
-	} else {
-		r = -ENOMEM;
-	}
-	free(places);
-	w->sums = count && count <= PTX_SUM_PLACES_MAX;
-	if (!w->sums)
-		memset(w->summed, 0, w->probe_count);
-	return r < 0 ? r : 0;
+	return gt_holding_begin(&w->holding, w->ptx, w->function, w->probes, &w->inlines, w->which, w->which_count);
 }
-
-static void end_sums(struct weave *w)
-{
-	memset(w->summed, 0, w->probe_count);
-	free(w->heads);
-	w->heads = NULL;
-	w->sums = 0;
-}
-
-/* ---- kernels and functions ---- */
 
 /* The kernel at hand with these probes, from where the text is written up to. */
 static int weave_kernel_with(struct weave *w, const unsigned *probes, unsigned count)
@@ -388,15 +316,15 @@ static int weave_kernel_with(struct weave *w, const unsigned *probes, unsigned c
 
 	w->which = probes;
 	w->which_count = count;
-	r = begin_sums(w);
-	if (!r && count)
-		weave_params(w);
+	r = begin_holding(w);
 	if (!r) {
+		if (count)
+			weave_params(w);
 		weave_limit(w);
 		weave_entry(w);
 		r = count ? weave_function(w) : 0;
 	}
-	end_sums(w);
+	gt_holding_end(&w->holding, w->probe_count);
 	return r;
 }
 
@@ -660,10 +588,10 @@ int gt_ptx_instrument(const struct gt_ptx *ptx, const char *probe_text,
 	w.site.params = ptx->version >= PTX_CVTA_PARAM_VERSION && ptx->target >= PTX_CVTA_PARAM_TARGET ?
 		PTX_PARAMS_GENERIC : PTX_PARAMS_COPY;
 	w.here = calloc(probe_count + (size_t)1, sizeof(*w.here));
-	w.site.summed = w.summed = calloc(probe_count + (size_t)1, 1);
-	r = w.here && w.summed ? weave_module(&w, probe_text) : -ENOMEM;
+	w.site.holds = w.holding.probes = calloc(probe_count + (size_t)1, 1);
+	r = w.here && w.holding.probes ? weave_module(&w, probe_text) : -ENOMEM;
 	free(w.here);
-	free(w.summed);
+	free(w.holding.probes);
 	if (r < 0) {
 		gt_text_free(&w.out);
 		return r;

@@ -240,7 +240,7 @@ static enum ptx_inline_how how_to_write(const struct ptx_site *site, unsigned in
 
 	if (!site->kernel)
 		return PTX_INLINE_PLAIN;
-	if (!site->summed[index])
+	if (!site->holds[index])
 		return PTX_INLINE_PREPARED;
 	if (access && site->inlines->of[index].sums.sizes &&
 	    (access->size_operand.length || access->size > PTX_SUM_SIZE_MAX))
@@ -320,12 +320,12 @@ void gt_site_write_totals(struct ptx_text *out, const struct ptx_site *site, uin
 	open_scope(out);
 	gt_text_puts(out, "\tmov.b32 %__gt_t, 0;\n");
 	for (i = 0; i < site->count; i++)
-		if (site->summed[site->which[i]])
-			gt_sums_write_any(out, &site->inlines->of[site->which[i]].sums, site->which[i]);
+		if (site->holds[site->which[i]] == PTX_HOLDS)
+			gt_sums_write_any(out, &site->inlines->of[site->which[i]].sums);
 	write_compare(out, site, "lt", enough);
 	write_leave(out, "__gt_off");
 	for (i = 0; i < site->count; i++)
-		if (site->summed[site->which[i]])
+		if (site->holds[site->which[i]] == PTX_HOLDS)
 			write_totals(out, site, site->which[i]);
 	gt_text_puts(out, "__gt_off:\n\t}\n\t");
 }

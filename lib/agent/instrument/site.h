@@ -3,6 +3,7 @@
 #ifndef GT_INSTRUMENT_SITE_H
 #define GT_INSTRUMENT_SITE_H
 
+#include "lib/agent/instrument/holding.h"
 #include "lib/agent/instrument/inline.h"
 #include "lib/agent/instrument/ptx.h"
 #include "lib/agent/instrument/text.h"
@@ -33,7 +34,7 @@ struct ptx_site {
 	const unsigned *which;			/* those that run here, in order */
 	unsigned count;
 	const struct ptx_kernel *kernel;	/* NULL within a function */
-	const uint8_t *summed;			/* by probe: the kernel sums up what it adds, see sums.h */
+	const uint8_t *holds;			/* by probe: enum ptx_holds, in the kernel */
 	uint32_t kernel_id;
 	enum ptx_params_how params;
 	/* Of the instruction, or NULL. */

@@ -251,14 +251,14 @@ void gt_sums_free(struct ptx_sums *sums)
 
 /* ---- writing ---- */
 
-#define SUM "%%__gt_c%u_%u"	/* of a probe, and which one */
+#define SUM "%%__gt_c%u_%u"	/* of the owner, and which one */
 
-void gt_sums_write_entry(struct ptx_text *out, const struct ptx_sums *sums, unsigned number)
+void gt_sums_write_entry(struct ptx_text *out, const struct ptx_sums *sums)
 {
 	unsigned i;
 
 	for (i = 0; i < sums->count; i++)
-		gt_text_printf(out, "\n\t.reg .b32 " SUM "; mov.b32 " SUM ", 0;", number, i, number, i);
+		gt_text_printf(out, "\n\t.reg .b32 " SUM "; mov.b32 " SUM ", 0;", sums->owner, i, sums->owner, i);
 	gt_text_puts(out, "\n\t");
 }
 
@@ -287,8 +287,8 @@ static void write_guard(struct ptx_text *out, const struct gt_ptx *ptx, const st
 	gt_text_puts(out, " ");
 }
 
-uint32_t gt_sums_write_addition(struct ptx_text *out, const struct gt_ptx *ptx, const struct ptx_statement *held,
-				unsigned number, unsigned index)
+uint32_t gt_sums_write_addition(struct ptx_text *out, const struct gt_ptx *ptx, const struct ptx_sums *sums,
+				const struct ptx_statement *held, unsigned index)
 {
 	struct ptx_range value = operand_of(ptx, held, 1);
 	int narrow = addition_bits(ptx, held) == 64 && ptx->text[value.at] == '%';
@@ -299,7 +299,7 @@ uint32_t gt_sums_write_addition(struct ptx_text *out, const struct gt_ptx *ptx, 
 		gt_text_puts(out, "; ");
 	}
 	write_guard(out, ptx, held);
-	gt_text_printf(out, "add.u32 " SUM ", " SUM ", ", number, index, number, index);
+	gt_text_printf(out, "add.u32 " SUM ", " SUM ", ", sums->owner, index, sums->owner, index);
 	if (narrow)
 		gt_text_puts(out, "%__gt_k");
 	else
@@ -308,29 +308,29 @@ uint32_t gt_sums_write_addition(struct ptx_text *out, const struct gt_ptx *ptx, 
 	return gt_statement_end(ptx, held);
 }
 
-void gt_sums_write_any(struct ptx_text *out, const struct ptx_sums *sums, unsigned number)
+void gt_sums_write_any(struct ptx_text *out, const struct ptx_sums *sums)
 {
 	unsigned i;
 
 	for (i = 0; i < sums->count; i++)
-		gt_text_printf(out, "\tor.b32 %%__gt_t, %%__gt_t, " SUM ";\n", number, i);
+		gt_text_printf(out, "\tor.b32 %%__gt_t, %%__gt_t, " SUM ";\n", sums->owner, i);
 }
 
-uint32_t gt_sums_write_total(struct ptx_text *out, const struct gt_ptx *ptx, const struct ptx_statement *held,
-			     unsigned number, unsigned index)
+uint32_t gt_sums_write_total(struct ptx_text *out, const struct gt_ptx *ptx, const struct ptx_sums *sums,
+			     const struct ptx_statement *held, unsigned index)
 {
 	struct ptx_range address = operand_of(ptx, held, 0);
 	unsigned bits = addition_bits(ptx, held);
 
-	gt_text_printf(out, "setp.ne.u32 %%__gt_p, " SUM ", 0;\n", number, index);
+	gt_text_printf(out, "setp.ne.u32 %%__gt_p, " SUM ", 0;\n", sums->owner, index);
 	if (bits == 64)
-		gt_text_printf(out, "\tcvt.u64.u32 %%__gt_l, " SUM ";\n", number, index);
+		gt_text_printf(out, "\tcvt.u64.u32 %%__gt_l, " SUM ";\n", sums->owner, index);
 	gt_text_printf(out, "\t@%%__gt_p red.relaxed.gpu.global.add.u%u ", bits);
 	gt_text_add(out, ptx->text + address.at, address.length);
 	if (bits == 64)
 		gt_text_puts(out, ", %__gt_l;\n");
 	else
-		gt_text_printf(out, ", " SUM ";\n", number, index);
-	gt_text_printf(out, "\tmov.b32 " SUM ", 0;", number, index);
+		gt_text_printf(out, ", " SUM ";\n", sums->owner, index);
+	gt_text_printf(out, "\tmov.b32 " SUM ", 0;", sums->owner, index);
 	return gt_statement_end(ptx, held);
 }

@@ -31,6 +31,8 @@ struct ptx_sums {
 	uint32_t count;			/* 0: there is none */
 	uint32_t gone;			/* statements */
 	uint8_t sizes;			/* an access's bytes are added, and may be PTX_SUM_SIZE_MAX */
+	unsigned alike;			/* the first probe that adds to the same places in memory */
+	unsigned owner;			/* the one whose registers are used in the kernel at hand */
 };
 
 /* arguments: as struct ptx_fixed's.  -ENOMEM. */
@@ -38,18 +40,18 @@ int gt_sums_find(const struct gt_ptx *ptx, const struct ptx_function *function, 
 		 struct ptx_sums *ret_sums);
 void gt_sums_free(struct ptx_sums *sums);
 
-/* At the kernel's entry; number: of the probe. */
-void gt_sums_write_entry(struct ptx_text *out, const struct ptx_sums *sums, unsigned number);
+/* At the kernel's entry, for a probe with registers of its own. */
+void gt_sums_write_entry(struct ptx_text *out, const struct ptx_sums *sums);
 
-/* At a place, instead of the addition `held`; the end of its statement. */
-uint32_t gt_sums_write_addition(struct ptx_text *out, const struct gt_ptx *ptx, const struct ptx_statement *held,
-				unsigned number, unsigned index);
+/* At a place, instead of the addition `held` with this index; the end of its statement. */
+uint32_t gt_sums_write_addition(struct ptx_text *out, const struct gt_ptx *ptx, const struct ptx_sums *sums,
+				const struct ptx_statement *held, unsigned index);
 
 /* Brings the registers into %__gt_t, which is 0 if all are, and not below the largest of them. */
-void gt_sums_write_any(struct ptx_text *out, const struct ptx_sums *sums, unsigned number);
+void gt_sums_write_any(struct ptx_text *out, const struct ptx_sums *sums);
 
 /* Where the address is known: the register is added to the map, and 0 from then on. */
-uint32_t gt_sums_write_total(struct ptx_text *out, const struct gt_ptx *ptx, const struct ptx_statement *held,
-			     unsigned number, unsigned index);
+uint32_t gt_sums_write_total(struct ptx_text *out, const struct gt_ptx *ptx, const struct ptx_sums *sums,
+			     const struct ptx_statement *held, unsigned index);
 
 #endif
