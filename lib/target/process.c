@@ -13,6 +13,7 @@
 #include "lib/ctx.h"
 #include "lib/reader/launches.h"
 #include "lib/reader/ranges.h"
+#include "lib/reader/reader.h"
 #include "lib/target/area.h"
 #include "lib/target/config.h"
 #include "lib/target/target.h"
@@ -185,6 +186,9 @@ static bool serve_hello(struct gt_process *process, const struct gt_msg_hello *h
 	replace_others(process);
 	memcpy(process->command, hello->command, sizeof(process->command));
 	process->command[sizeof(process->command) - 1] = 0;
+	/* While it waits: once it has its orders, it may have ended before it can be looked at. */
+	if (process->target->reader)
+		gt_reader_meet(process->target->reader, process);
 	r = configure(process);
 	if (r)
 		gt_log(process->target->ctx, GPUTRACE_LOG_ERROR,

@@ -73,3 +73,33 @@ if [ "$found" != " allocate forward train <module>" ]; then
 	head -60 "$work/out"
 	exit 1
 fi
+
+# One that ends at once: each of 20 allocations, by way of a function of its own, has its stack to the end.
+cat >"$work/short.py" <<'END'
+import ctypes
+
+cuda = ctypes.CDLL("libcuda.so.1")
+context, address = ctypes.c_void_p(), ctypes.c_uint64()
+
+
+def allocate():
+    assert not cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(4096))
+
+
+assert not cuda.cuInit(0)
+assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+assert not cuda.cuCtxSetCurrent(context)
+for i in range(20):
+    exec(f"def step_{i}():\n    allocate()\nstep_{i}()\n")
+END
+./gputrace-record --device=sim --api=agent --unwind -- "$python" -X perf "$work/short.py" >"$work/out" 2>&1
+rm -f /tmp/perf-"$(awk '$3 == "process" { split($4, id, "/"); print id[1]; exit }' "$work/out")".map
+whole=$(awk '$3 == "api" { at = $5 == "cuMemAlloc_v2"; step = 0 }
+	     at && $1 ~ /^py::step_/ { step = 1 }
+	     step && $1 == "_start" { whole++; step = 0 }
+	     END { print whole + 0 }' "$work/out")
+if [ "$whole" != 20 ]; then
+	echo "$python: $whole of 20 stacks of a short run are whole:"
+	head -60 "$work/out"
+	exit 1
+fi
