@@ -87,6 +87,7 @@ PROGRAMS = {
     "runtime-static": variant("runtimes.c", "-lcudart_static", "-lpthread", "-lrt", toolkit=True),
     # Python.
     "ddp": variant("ddp.py"),
+    "short-stack": variant("short-stack.py"),
     "torch-profiler": variant("torch-profiler.py"),
     "torch-stack": variant("torch-stack.py"),
     "torch-step": variant("torch-step.py"),

@@ -47,3 +47,19 @@ def python_stacks(lab):
     lost = sum(stack[-1].startswith("[") for stack in launches if stack)
     return (f"{len(launches)} launches, {len(through)} from forward() in train(), {len(whole)} up to _start, "
             f"{lost} that end early since more than 60 KiB of the stack are in the way, the longest of {max(map(len, launches))} functions")
+
+
+@check
+def python_stacks_of_a_short_run(lab):
+    """A Python program that ends right after its launches: each has its stack, through its Python function, to the end."""
+    words = [sys.executable, "-B", "-X", "perf", lab.program("short-stack"), str(PRODUCTS)]
+    bare = lab.call(*words)
+    if bare.status == 77:
+        raise Skip(bare.out.strip())
+    outcome = lab.tool("gputrace-record", "--api=agent", "--unwind=61440", "--", *words).good()
+    launches = stacks(outcome.out)
+    through = sum(any(name.startswith("py::step_") for name in stack) for stack in launches)
+    whole = sum(bool(stack) and stack[-1].startswith("_start") for stack in launches)
+    expect(len(launches) == through == whole == PRODUCTS,
+           f"{len(launches)} launches, {through} through a function of their own, {whole} up to _start")
+    return f"{PRODUCTS} launches, all up to _start"
