@@ -11,16 +11,20 @@ static const struct gt_probe probes[] = {
 	{ GT_POINT_ENTRY, GT_PER_WARP, 0, GT_PROBE_WANTS_PARAMS, "p", "*", NULL },
 	{ GT_POINT_EXIT, GT_PER_GROUP, 1, 0, "p", "*", NULL },
 	{ GT_POINT_LOAD, GT_PER_THREAD, 2, 0, "p", "*", NULL },
-	{ GT_POINT_STORE, GT_PER_BLOCK, 3, 0, "p", "*", NULL },
+	{ GT_POINT_STORE, GT_PER_BLOCK, 3, GT_PROBE_ADDS_LATER, "s", "*", NULL },
 	{ GT_POINT_ATOMIC, GT_PER_THREAD, 4, 0, "p", "*", NULL },
 	{ GT_POINT_INST, GT_PER_THREAD, 5, 0, "p", "*", "*a*" },
-	{ GT_POINT_BLOCK, GT_PER_THREAD, 6, 0, "p", "*", NULL },
+	{ GT_POINT_BLOCK, GT_PER_THREAD, 6, GT_PROBE_ADDS_LATER, "s", "*", NULL },
 };
 
-/* Short, so written out. */
+/* Short, so written out; the second one sums up. */
+#define PARAMS \
+	"(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k, .param .b64 p, .param .b64 a," \
+	" .param .b32 s, .param .b32 c)"
 static const char probe_text[] =
-	".func p(.param .b64 l, .param .b64 d, .param .b64 h, .param .b32 k, .param .b64 p, .param .b64 a,"
-	" .param .b32 s, .param .b32 c) { .reg .b64 %a; ld.param.b64 %a, [a]; ret; }";
+	".func p" PARAMS " { .reg .b64 %a; ld.param.b64 %a, [a]; ret; }\n"
+	".func s" PARAMS " { .reg .b64 %a1, %a2; ld.param.b64 %a1, [d]; ld.param.b32 %a2, [s];"
+	" red.relaxed.gpu.global.add.u64 [%a1+8], %a2; red.relaxed.gpu.global.add.u32 [%a1], 1; ret; }";
 
 /* Could the kernels run from a second module? */
 static void set_apart(const struct gt_ptx *ptx)

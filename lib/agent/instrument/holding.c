@@ -64,11 +64,12 @@ static int is_place(const struct search *search, const struct gt_probe *probe, c
 /* How many places there are, each marked by statement. */
 static uint32_t mark_places(const struct search *search, uint8_t *places)
 {
-	const struct ptx_statement *statement = &search->ptx->statements[search->kernel->statement];
+	const struct ptx_statement *statement;
 	uint32_t s, count = 0;
 	unsigned i, index;
 
-	for (s = 0; s < search->kernel->statement_count; s++, statement++) {
+	for (s = 0; s < search->kernel->statement_count; s++) {
+		statement = &search->ptx->statements[search->kernel->statement + s];
 		for (i = 0; i < search->count && statement->kind == PTX_INSTRUCTION; i++) {
 			index = search->which[i];
 			if (search->holding->probes[index] && is_place(search, &search->probes[index], statement))
