@@ -76,6 +76,13 @@ static unsigned count_entries(const char *folder)
 	return count;
 }
 
+/* Threads that have ended are seen for a while on a busy machine; those that are left behind, until time is up. */
+static void wait_for_at_most(const char *folder, unsigned most)
+{
+	while (count_entries(folder) > most)
+		usleep(10000);
+}
+
 /* Again and again while eight threads launch: nothing is left behind, and no launch goes wrong. */
 START_TEST(attached_a_hundred_times)
 {
@@ -101,8 +108,8 @@ START_TEST(attached_a_hundred_times)
 		}
 	}
 	ck_assert_uint_gt(seen.launches, 100);
-	ck_assert_uint_le(count_entries("task"), threads + 2);
-	ck_assert_uint_le(count_entries("fd"), descriptors);
+	wait_for_at_most("task", threads + 2);
+	wait_for_at_most("fd", descriptors);
 	ck_assert_uint_lt(resident_kb(), kb + 2048);
 	finish();
 }
