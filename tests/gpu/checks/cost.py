@@ -17,7 +17,7 @@ PROBES = (
      {"vecadd": 1.05, "matmul": 1.05, "stream": 1.05, "layernorm": 1.05, "gemm": 1.05}),
 )
 TRACES = (
-    ("count-sm", "memory counter, each warp, by multiprocessor", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
+    ("count-memory", "memory counter, each warp", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
     ("trace-map", "memory trace, each warp, map", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
 )
 TIMELINE = (None, "timeline", {})

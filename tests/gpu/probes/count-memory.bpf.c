@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads and stores of each warp, counted for each multiprocessor by itself: warps elsewhere need not wait. */
+/* Loads and stores of each warp, counted. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <gputrace/bpf/gputrace_gpu.h>
 
 struct {
-	__uint(type, GPUTRACE_MAP_TYPE_SM_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);
