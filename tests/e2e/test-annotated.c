@@ -6,10 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run.h"
-
-static bool real_device;
-static struct run run, plain;
+#include "both.h"
 
 static const uint32_t by_agent[] = { GPUTRACE_API_AGENT, 0 };
 static const uint32_t by_uprobes[] = { GPUTRACE_API_UPROBES, 0 };
@@ -17,8 +14,7 @@ static const uint32_t by_uprobes[] = { GPUTRACE_API_UPROBES, 0 };
 static void teardown(void)
 {
 	unsetenv("NVTX_INJECTION64_PATH");
-	run_free(&run);
-	run_free(&plain);
+	free_both();
 }
 
 static struct run_options annotations(const uint32_t *flags)

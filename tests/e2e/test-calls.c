@@ -12,20 +12,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "run.h"
-
-static bool real_device;
-static struct run run, plain;
+#include "both.h"
 
 static const uint32_t by_agent[] = { GPUTRACE_API_AGENT, 0 };
 static const uint32_t by_both[] = { GPUTRACE_API_AGENT, GPUTRACE_API_UPROBES, 0 };
 static const uint32_t by_any[] = { RUN_API_ANY, 0 };
-
-static void teardown(void)
-{
-	run_free(&run);
-	run_free(&plain);
-}
 
 static struct run_options recording(const uint32_t *flags)
 {
@@ -48,12 +39,6 @@ static unsigned count_calls(const char *name)
 	for (unsigned i = 0; i < run.events[GPUTRACE_EVENT_API]; i++)
 		count += !strcmp(run.calls[i].name, name);
 	return count;
-}
-
-static void assert_same_output(void)
-{
-	ck_assert_str_eq(run.output, plain.output);
-	ck_assert_int_eq(run.status, plain.status);
 }
 
 START_TEST(without_privileges)
@@ -245,7 +230,7 @@ int main(void)
 	int failed;
 
 	real_device = run_wants_real_device();
-	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_checked_fixture(tcase, NULL, free_both);
 	tcase_add_test(tcase, without_privileges);
 	tcase_add_test(tcase, arguments_are_what_was_passed);
 	tcase_add_test(tcase, what_finds_no_room_is_counted);

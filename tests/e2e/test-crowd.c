@@ -6,21 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run.h"
+#include "both.h"
 
 #define PROCESSES 3
 #define THREADS 16		/* of a process, over both contexts */
 #define LAUNCHES 20
 #define ALL (PROCESSES * THREADS * LAUNCHES)
-
-static bool real_device;
-static struct run run, plain;
-
-static void teardown(void)
-{
-	run_free(&run);
-	run_free(&plain);
-}
 
 static int by_process_and_launch(const void *left, const void *right)
 {
@@ -127,7 +118,7 @@ int main(void)
 	int failed;
 
 	real_device = run_wants_real_device();
-	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_checked_fixture(tcase, NULL, free_both);
 	tcase_add_test(tcase, calls_by_hooks);
 	if (!geteuid())
 		tcase_add_test(tcase, calls_by_uprobes);

@@ -12,34 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "run.h"
-
-static bool real_device;
-static struct run run, plain;
-
-static void teardown(void)
-{
-	run_free(&run);
-	run_free(&plain);
-}
-
-static struct run_options timeline(void)
-{
-	return (struct run_options){ .timeline = true, .real_device = real_device };
-}
-
-static struct run_options counting(void)
-{
-	return (struct run_options){
-		.timeline = true, .object = "examples/bpf/threads.bpf.o", .real_device = real_device,
-	};
-}
-
-static void assert_same_output(void)
-{
-	ck_assert_str_eq(run.output, plain.output);
-	ck_assert_int_eq(run.status, plain.status);
-}
+#include "both.h"
 
 START_TEST(every_launch_becomes_a_kernel)
 {
@@ -516,7 +489,7 @@ int main(void)
 	int failed;
 
 	real_device = run_wants_real_device();
-	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_checked_fixture(tcase, NULL, free_both);
 	tcase_add_test(tcase, every_launch_becomes_a_kernel);
 	tcase_add_test(tcase, kernels_are_tied_to_launches);
 	tcase_add_test(tcase, threads_are_counted_exactly);

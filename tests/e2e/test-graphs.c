@@ -8,16 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run.h"
-
-static bool real_device;
-static struct run run, plain;
-
-static void teardown(void)
-{
-	run_free(&run);
-	run_free(&plain);
-}
+#include "both.h"
 
 /* The same output with and without us, `kernels` ends of kernels of `captured` launches, none lost. */
 static void check_run(unsigned captured, unsigned kernels, const char *what, const char *first,
@@ -141,7 +132,7 @@ int main(void)
 	TCase *tcase = tcase_create("graphs");
 
 	real_device = run_wants_real_device();
-	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_checked_fixture(tcase, NULL, free_both);
 	tcase_add_test(tcase, long_graph);
 	tcase_add_test(tcase, long_replay);
 	tcase_add_test(tcase, graphs_come_and_go);

@@ -8,16 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run.h"
-
-static bool real_device;
-static struct run run, plain;
-
-static void teardown(void)
-{
-	run_free(&run);
-	run_free(&plain);
-}
+#include "both.h"
 
 static void run_both(const char *object, const char *what, const char *argument)
 {
@@ -227,7 +218,7 @@ int main(void)
 	TCase *tcase = tcase_create("launches");
 
 	real_device = run_wants_real_device();
-	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_checked_fixture(tcase, NULL, free_both);
 	tcase_add_test(tcase, answers);
 	tcase_add_loop_test(tcase, refused_memory, 1, 41);
 	tcase_add_test(tcase, no_room_for_a_copy);

@@ -15,34 +15,7 @@
 #include <unistd.h>
 
 #include "lib/wire/proto.h"
-#include "run.h"
-
-static bool real_device;
-static struct run run, plain;
-
-static void teardown(void)
-{
-	run_free(&run);
-	run_free(&plain);
-}
-
-static struct run_options timeline(void)
-{
-	return (struct run_options){ .timeline = true, .real_device = real_device };
-}
-
-static struct run_options counting(void)
-{
-	return (struct run_options){
-		.timeline = true, .object = "examples/bpf/threads.bpf.o", .real_device = real_device,
-	};
-}
-
-static void assert_same_output(void)
-{
-	ck_assert_str_eq(run.output, plain.output);
-	ck_assert_int_eq(run.status, plain.status);
-}
+#include "both.h"
 
 /* Closed and reused descriptors; a child of which pthread_atfork() does not hear. */
 START_TEST(programs_with_rough_ways)
@@ -294,7 +267,7 @@ int main(void)
 	int failed;
 
 	real_device = run_wants_real_device();
-	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_checked_fixture(tcase, NULL, free_both);
 	if (!real_device) {
 		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 2);
 		tcase_add_test(tcase, too_few_descriptors);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run.h"
+#include "both.h"
 
 /* As in shared.bpf.c. */
 enum { LAUNCHES, VALUE, VALUES_SEEN, ANSWER, ANSWERS_SEEN, THREADS, GIVEN, NUMBERS };
@@ -18,15 +18,6 @@ enum { LAUNCHES, VALUE, VALUES_SEEN, ANSWER, ANSWERS_SEEN, THREADS, GIVEN, NUMBE
 struct triple {
 	uint32_t a, b, c;
 };
-
-static bool real_device;
-static struct run run, plain;
-
-static void teardown(void)
-{
-	run_free(&run);
-	run_free(&plain);
-}
 
 static struct run_options sharing(void)
 {
@@ -255,7 +246,7 @@ int main(void)
 		return 77;
 	}
 	real_device = run_wants_real_device();
-	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_checked_fixture(tcase, NULL, free_both);
 	tcase_add_test(tcase, each_side_reads_what_the_other_wrote);
 	tcase_add_test(tcase, both_begin_with_what_was_set);
 	tcase_add_test(tcase, processes_share_it);

@@ -8,21 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run.h"
+#include "both.h"
 
 #define LAUNCHES 6
 #define KEYS 4
 #define BLOCKS_BEFORE 1000	/* as in spread.bpf.c */
 
-static bool real_device;
-static struct run run, plain;
 static struct gputrace_link *link_;
 
 static void teardown(void)
 {
 	link_ = gputrace_link_unref(link_);
-	run_free(&run);
-	run_free(&plain);
+	free_both();
 }
 
 /* Threads, blocks and warps that were launched, as the launches tell. */
