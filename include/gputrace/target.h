@@ -163,9 +163,14 @@ gputrace_target_next_kernel(struct gputrace_target *target, const struct gputrac
  */
 GPUTRACE_API const char *gputrace_kernel_get_name(const struct gputrace_kernel *kernel);
 GPUTRACE_API const char *gputrace_kernel_get_display_name(const struct gputrace_kernel *kernel);
+/*
+ * The process that loaded it; its number there, from 1, which programs on the GPU see as kernel_id; and the number
+ * of the image in which it came, from 1, or 0 if that was loaded before the process was attached to.
+ */
 GPUTRACE_API int gputrace_kernel_get_pid(const struct gputrace_kernel *kernel);
 GPUTRACE_API uint32_t gputrace_kernel_get_id(const struct gputrace_kernel *kernel);
 GPUTRACE_API uint32_t gputrace_kernel_get_module(const struct gputrace_kernel *kernel);
+/* enum gputrace_route */
 GPUTRACE_API int gputrace_kernel_get_route(const struct gputrace_kernel *kernel);
 /* Why no program, or not every one meant for it, is in it: a sentence, valid until the reader waits again; else NULL. */
 GPUTRACE_API const char *gputrace_kernel_get_reason(const struct gputrace_kernel *kernel);

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calloc.h"
 #include "program.h"
 #include "resident.h"
 
@@ -38,29 +39,16 @@ static const char ptx[] =
 
 static CUmodule module;
 static CUfunction add, far;
-static int refuse_in;	/* so many calls of calloc by the agent; 0: never */
+static int refuse_in;		/* so many calls of calloc by the agent; 0: never */
 static bool refuse_driver;	/* the next one by the driver */
 
-/* Called instead of the C library's, by the agent too. */
-__attribute__((visibility("default")))
-void *calloc(size_t count, size_t size)
+static bool is_refused(const char *file)
 {
-	Dl_info caller;
-	void *memory;
+	bool driver = refuse_driver && strstr(file, "libcuda.so");
 
-	if (refuse_in && dladdr(__builtin_return_address(0), &caller) &&
-	    strstr(caller.dli_fname, "libgputrace-agent") && !--refuse_in)
-		return NULL;
-	if (refuse_driver && dladdr(__builtin_return_address(0), &caller) && strstr(caller.dli_fname, "libcuda.so")) {
+	if (driver)
 		refuse_driver = false;
-		return NULL;
-	}
-	if (__builtin_mul_overflow(count, size, &size))
-		return NULL;
-	memory = malloc(size);
-	if (memory)
-		explicit_bzero(memory, size);	/* the compiler would make a calloc of memset */
-	return memory;
+	return driver || (refuse_in && strstr(file, "libgputrace-agent") && !--refuse_in);
 }
 
 static void start(void)
@@ -483,6 +471,8 @@ int main(int argc, char **argv)
 	find_driver();
 	if (!strcmp(what, "answers") && argc > 2)
 		refuse_in = atoi(argv[2]);
+	if (refuse_in || !strcmp(what, "lazy"))
+		on_calloc = is_refused;
 	start();
 	if (!strcmp(what, "answers"))
 		run_answers();

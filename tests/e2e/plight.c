@@ -19,9 +19,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
+#include "calloc.h"
 #include "lib/wire/proto.h"
-
-int interrupt_in;
 
 static void on_alarm(int signal)
 {
@@ -106,20 +105,17 @@ void lie(const char *file)
 	errno = 0;
 }
 
-/* Called instead of the C library's, by the agent too. */
-__attribute__((visibility("default")))
-void *calloc(size_t count, size_t size)
-{
-	Dl_info caller;
-	void *memory;
+static int interrupt_in;
 
-	if (interrupt_in && dladdr(__builtin_return_address(0), &caller) &&
-	    strstr(caller.dli_fname, "libgputrace-agent") && !--interrupt_in)
+static bool interrupt(const char *file)
+{
+	if (strstr(file, "libgputrace-agent") && !--interrupt_in)
 		raise(SIGUSR1);
-	if (__builtin_mul_overflow(count, size, &size))
-		return NULL;
-	memory = malloc(size);
-	if (memory)
-		explicit_bzero(memory, size);	/* the compiler would make a calloc of memset */
-	return memory;
+	return false;
+}
+
+void interrupt_agent(int nth)
+{
+	interrupt_in = nth;
+	on_calloc = interrupt;
 }

@@ -15,7 +15,7 @@ void forbid(int call);
 /* From now on memfd_create() returns a descriptor to read this file by, or -1 without an error. */
 void lie(const char *file);
 
-/* When the agent has asked for memory so many times, SIGUSR1 comes; 0: never. */
-extern int interrupt_in;
+/* SIGUSR1 comes when the agent asks for memory the nth time from now on. */
+void interrupt_agent(int nth);
 
 #endif

@@ -718,7 +718,7 @@ static void run_interrupted(int number)
 	CHECK(cuInit(0));
 	CHECK(cuDevicePrimaryCtxRetain(&primary, 0));
 	CHECK(cuCtxSetCurrent(primary));
-	interrupt_in = number;
+	interrupt_agent(number);
 	CHECK(cuModuleLoadData(&module, ptx));
 	exit(7);
 }

@@ -25,8 +25,8 @@ class Kernel:
     name: str  #: as the linker knows it
     display_name: str  #: as a person reads it
     pid: int
-    id: int
-    module: int
+    id: int  #: in its process, as programs on the GPU see it
+    module: int  #: number of the image in which it came; 0: that was loaded before the process was attached to
     route: Route
     reason: Optional[str]  #: why no program, or not every one meant for it, is in it
     arch: int  #: compute capability times ten of its code; 0: not known, and so below
