@@ -74,6 +74,7 @@ PROGRAMS = {
                       ("-IINCLUDE/..",)),
     "fork": variant("fork.c"),
     "getproc": variant("getproc.c"),
+    "handles": variant("handles.c"),
     "launches": variant("launches.c"),
     "link": variant("link.c"),
     "spin": variant("spin.c"),

@@ -48,3 +48,13 @@ def modules_10000_times(lab):
     beside = f" ({alone} KiB when it is not traced)" if lab.device == "gpu" else ""
     return (f"2 kernels, {rounds} launches each; the process grew by {grown} KiB{beside}, the tool took "
             f"{outcome.resident} KiB, {half.resident} KiB for half as many")
+
+
+@check
+def handles_asked(lab):
+    """Which module or library a handle belongs to, as the agent asks the driver: right, or no answer."""
+    said = dict(re.findall(r"^(\S+ \S+) (\d+ \w+)$", lab.bare(lab.program("handles")).out, re.MULTILINE))
+    for question in "kernel library", "its-function module", "function module":
+        expect(said.get(question) == "0 right", f"{question}: {said}")
+    expect(not any("wrong" in answer for answer in said.values()), f"wrong answers: {said}")
+    return "; ".join(f"{question}: {answer}" for question, answer in said.items())
