@@ -264,7 +264,15 @@ static bool read_shared(struct gt_session *s, const struct gt_config_shared *rec
 	return true;
 }
 
-/* Are all words of the maps' copies in the snapshot, and all sums in the host arena? */
+/* What of the host arena is written to; 0: its elements are not a copy's. */
+static uint64_t bytes_taken(const struct gt_config_spread *map)
+{
+	if (!map->stride)
+		return map->bytes;
+	return map->stride & 7 || map->bytes % map->stride ? 0 : map->bytes * map->count;
+}
+
+/* Are all words of the maps' copies in the snapshot, and all that is made of them in the host arena? */
 static bool check_spread(const struct gt_session *s)
 {
 	for (unsigned i = 0; i < s->spread_count; i++) {
@@ -272,8 +280,8 @@ static bool check_spread(const struct gt_session *s)
 
 		if ((map->word != 4 && map->word != 8) || (map->copies | map->sum | map->copy_bytes | map->bytes) & 7 ||
 		    !map->count || map->bytes > map->copy_bytes || map->copy_bytes > s->dev_size / map->count ||
-		    !fits(map->copies, map->copy_bytes * map->count, s->dev_size) ||
-		    map->sum < sizeof(struct gt_host_arena) || !fits(map->sum, map->bytes, s->host_size))
+		    !fits(map->copies, map->copy_bytes * map->count, s->dev_size) || !bytes_taken(map) ||
+		    map->sum < sizeof(struct gt_host_arena) || !fits(map->sum, bytes_taken(map), s->host_size))
 			return false;
 	}
 	return true;

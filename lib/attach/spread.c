@@ -42,6 +42,8 @@ static uint32_t copies_of(const struct gputrace_map *map)
 {
 	uint32_t copies = COPIES_MAX;
 
+	if (map->layout.slot == GT_SLOT_SM)
+		return copies * gt_map_copy_bytes(map) > BYTES_MAX ? 0 : copies;
 	while (copies >= COPIES_MIN && copies * gt_map_copy_bytes(map) > BYTES_MAX)
 		copies /= 2;
 	return copies >= COPIES_MIN ? copies : 0;
@@ -53,6 +55,11 @@ static bool is_added_to(const struct gputrace_map *map, uint8_t uses)
 	       !(uses & GT_USE_OTHER);
 }
 
+static bool can_have_copies(const struct gputrace_map *map)
+{
+	return map->layout.slot == GT_SLOT_ONE || (map->layout.slot == GT_SLOT_SM && map->layout.slots == COPIES_MAX);
+}
+
 static int decide(struct gputrace_map *map, uint8_t uses)
 {
 	uint8_t before = map->spread_word == 4 ? GT_USE_ADD4 : GT_USE_ADD8;
@@ -61,7 +68,7 @@ static int decide(struct gputrace_map *map, uint8_t uses)
 		return gt_error(-EBUSY, "map %s is kept as one that programs only add to; a program that came later does more: add all programs before the first is attached",
 				map->name);
 	map->added = is_added_to(map, uses);
-	if (map->added && !map->placed && map->layout.slot == GT_SLOT_ONE && uses != (GT_USE_ADD4 | GT_USE_ADD8)) {
+	if (map->added && !map->placed && can_have_copies(map) && uses != (GT_USE_ADD4 | GT_USE_ADD8)) {
 		map->spread = copies_of(map);
 		map->spread_word = uses == GT_USE_ADD4 ? 4 : 8;
 	}

@@ -61,7 +61,8 @@ static LLVMValueRef element_address(struct gt_ir *ir, const struct gputrace_map 
 	LLVMBuilderRef b = ir->builder;
 	LLVMValueRef number = LLVMBuildZExt(b, index, ir->i64, ""), args[3], offset;
 
-	if (l->slots > 1) {
+	/* In a spread map a slot is a copy. */
+	if (l->slots > 1 && !(ir->gpu && map->spread)) {
 		args[0] = ir->env[GT_ENV_ADDR];
 		args[1] = gt_ir_i32(ir, l->slot);
 		args[2] = gt_ir_i32(ir, l->slots);

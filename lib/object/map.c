@@ -112,6 +112,19 @@ void gt_map_write_initial(const struct gputrace_map *map, void *memory)
 		memset(memory, 0, map->layout.bytes);
 }
 
+void gt_map_write_copies(const struct gputrace_map *map, void *memory)
+{
+	uint64_t stride = map->layout.stride;
+
+	if (!map->spread || map->layout.slot == GT_SLOT_ONE) {
+		gt_map_write_initial(map, memory);
+		return;
+	}
+	for (uint64_t i = 0; map->initial && i < (uint64_t)map->layout.max_entries * map->spread; i++)
+		memcpy((char *)memory + i % map->spread * gt_map_copy_bytes(map) + i / map->spread * stride,
+		       map->initial + i * stride, stride);
+}
+
 void gt_map_set_place(struct gputrace_map *map, const struct gt_map_place *place)
 {
 	map->place = *place;

@@ -67,7 +67,8 @@ struct gputrace_map {
 	 * Copies on the GPU, one for the multiprocessors with the same number modulo this
 	 * power of two; 0: the map is not spread.  For one that is only added to: the
 	 * memory takes one addition to an address after another, so that warps everywhere
-	 * would wait for each other.  `memory` of an instance is the sum.
+	 * would wait for each other.  `memory` of an instance is the sum.  Of an array by
+	 * multiprocessor a copy is what one of them has, away from the others'.
 	 */
 	uint32_t spread;
 	uint32_t spread_word;		/* bytes of each number that is added to: 4 or 8 */
@@ -95,6 +96,9 @@ uint64_t gt_map_copy_bytes(const struct gputrace_map *map);
 
 /* Write what every instance begins with: gt_map_bytes() bytes.  Rings: nothing. */
 void gt_map_write_initial(const struct gputrace_map *map, void *memory);
+
+/* The same for the GPU, where a map may be spread.  To memory of zeros. */
+void gt_map_write_copies(const struct gputrace_map *map, void *memory);
 
 /* Say where a session has put the map; valid until the next call. */
 void gt_map_set_place(struct gputrace_map *map, const struct gt_map_place *place);

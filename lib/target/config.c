@@ -117,6 +117,7 @@ static struct gt_config_spread *list_spread(const struct gputrace_target *target
 			.count = map->spread,
 			.word = map->spread_word,
 			.bytes = map->layout.stride * map->layout.max_entries,
+			.stride = map->layout.slot == GT_SLOT_SM ? map->layout.stride : 0,
 		};
 	}
 	return list;
@@ -236,7 +237,7 @@ static void fill_map(const struct gputrace_map *map, const struct gt_shm *shm, u
 	if (gt_map_is_ring(map) || map->live || !map->initial)
 		return;
 	if (gt_map_arena(map) == GT_ARENA_DEV)
-		gt_map_write_initial(map, base + shm->dev_template + offset);
+		gt_map_write_copies(map, base + shm->dev_template + offset);
 	for (unsigned c = 0; c < shm->contexts; c++) {
 		uint8_t *area = base + shm->areas + c * shm->area_size;
 

@@ -99,7 +99,8 @@ struct gt_config_shared {
 
 /*
  * A map of which multiprocessors have copies of their own.  What a snapshot of the
- * device arena shows of them is added up into the host arena, word by word.
+ * device arena shows of them is added up into the host arena, word by word; or put
+ * there side by side, element k of copy c at (k * count + c) * stride.
  */
 struct gt_config_spread {
 	uint64_t copies;	/* offset in the device arena */
@@ -107,7 +108,8 @@ struct gt_config_spread {
 	uint64_t copy_bytes;	/* from one copy to the next */
 	uint32_t count;		/* copies */
 	uint32_t word;		/* 4 or 8 bytes */
-	uint64_t bytes;		/* of a copy that are added up */
+	uint64_t bytes;		/* of a copy that are taken */
+	uint64_t stride;	/* of an element, where copies stay apart; 0: they are added up */
 };
 
 #endif

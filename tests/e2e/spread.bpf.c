@@ -35,12 +35,16 @@ struct accesses {
 ARRAY(held, 2, struct accesses);
 ARRAY(at_once, 2, struct accesses);
 
-struct {
-	__uint(type, GPUTRACE_MAP_TYPE_SM_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} held_sm SEC(".maps");
+#define SM_ARRAY(map) \
+struct { \
+	__uint(type, GPUTRACE_MAP_TYPE_SM_ARRAY); \
+	__uint(max_entries, 2); \
+	__type(key, __u32); \
+	__type(value, struct accesses); \
+} map SEC(".maps")
+
+SM_ARRAY(held_sm);
+SM_ARRAY(at_once_sm);
 
 __u64 blocks = 1000;
 __u64 threads;
@@ -121,25 +125,24 @@ int adds_large(struct gputrace_gpu_ctx *ctx)
 /* Additions at many places wait in the thread, unless their old values are wanted. */
 static __always_inline int note_held(struct gputrace_gpu_ctx *ctx, __u32 key)
 {
-	struct accesses *accesses = bpf_map_lookup_elem(&held, &key);
-	__u32 zero = 0;
-	__u64 *count = bpf_map_lookup_elem(&held_sm, &zero);
+	struct accesses *accesses = bpf_map_lookup_elem(&held, &key), *of_sm = bpf_map_lookup_elem(&held_sm, &key);
 
-	if (!accesses || !count)
+	if (!accesses || !of_sm)
 		return 0;
 	__sync_fetch_and_add(&accesses->count, 1);
 	__sync_fetch_and_add(&accesses->bytes, ctx->size);
-	__sync_fetch_and_add(count, 1);
+	__sync_fetch_and_add(&of_sm->count, 1);
 	return 0;
 }
 
 static __always_inline int note_at_once(struct gputrace_gpu_ctx *ctx, __u32 key)
 {
-	struct accesses *accesses = bpf_map_lookup_elem(&at_once, &key);
+	struct accesses *accesses = bpf_map_lookup_elem(&at_once, &key), *of_sm = bpf_map_lookup_elem(&at_once_sm, &key);
 
-	if (!accesses)
+	if (!accesses || !of_sm)
 		return 0;
-	return (int)(__sync_fetch_and_add(&accesses->count, 1) + __sync_fetch_and_add(&accesses->bytes, ctx->size));
+	return (int)(__sync_fetch_and_add(&accesses->count, 1) + __sync_fetch_and_add(&accesses->bytes, ctx->size) +
+		     __sync_fetch_and_add(&of_sm->count, 1));
 }
 
 SEC("cuda/load:*")

@@ -64,29 +64,43 @@ static void check_values(void)
 	ck_assert(pair[0] == 0 && pair[1] == 0);
 }
 
+struct accesses {
+	uint64_t count, bytes;
+};
+
+static void read_element(const char *name, uint32_t key, struct accesses *values, unsigned count)
+{
+	struct gputrace_map *map = gputrace_object_find_map(run.object, name);
+
+	ck_assert_msg(!gputrace_map_lookup(map, 0, &key, sizeof(key), values, count * sizeof(*values)), "%s: %s", name,
+		      gputrace_last_error());
+}
+
 /* What waited in threads, and what was added at once, at the same places. */
 static void check_accesses(void)
 {
-	static uint64_t counts[256];
-	uint64_t held[2], at_once[2], all = 0, sum = 0;
-	uint32_t zero = 0;
+	static struct accesses held_sm[256], at_once_sm[256];
+	struct accesses held, at_once;
 
 	for (uint32_t key = 0; key < 2; key++) {
-		ck_assert_int_eq(gputrace_map_lookup(gputrace_object_find_map(run.object, "held"), 0, &key, sizeof(key),
-						     held, sizeof(held)), 0);
-		ck_assert_int_eq(gputrace_map_lookup(gputrace_object_find_map(run.object, "at_once"), 0, &key, sizeof(key),
-						     at_once, sizeof(at_once)), 0);
-		ck_assert_uint_gt(held[0], 0);
-		ck_assert_uint_eq(held[0], at_once[0]);
-		ck_assert_uint_eq(held[1], at_once[1]);
-		ck_assert_uint_eq(held[1], 4 * held[0]);	/* all are of floats */
-		all += held[0];
+		uint64_t sum = 0;
+
+		read_element("held", key, &held, 1);
+		read_element("at_once", key, &at_once, 1);
+		ck_assert_uint_gt(held.count, 0);
+		ck_assert_uint_eq(held.count, at_once.count);
+		ck_assert_uint_eq(held.bytes, at_once.bytes);
+		ck_assert_uint_eq(held.bytes, 4 * held.count);	/* all are of floats */
+		read_element("held_sm", key, held_sm, 256);
+		read_element("at_once_sm", key, at_once_sm, 256);
+		for (unsigned i = 0; i < 256; i++) {
+			/* A GPU may move threads to another multiprocessor. */
+			ck_assert(real_device || held_sm[i].count == at_once_sm[i].count);
+			ck_assert_uint_eq(held_sm[i].bytes, 0);
+			sum += held_sm[i].count;
+		}
+		ck_assert_uint_eq(sum, held.count);
 	}
-	ck_assert_int_eq(gputrace_map_lookup(gputrace_object_find_map(run.object, "held_sm"), 0, &zero, sizeof(zero),
-					     counts, sizeof(counts)), 0);
-	for (unsigned i = 0; i < 256; i++)
-		sum += counts[i];
-	ck_assert_uint_eq(sum, all);
 }
 
 /* Does the code of a program take the number of the multiprocessor? */
@@ -154,6 +168,39 @@ static void begin_with(struct run *of)
 					     sizeof(value), 0), 0);
 }
 
+/* Of each multiprocessor, element by element. */
+static void begin_apart(struct run *of)
+{
+	static struct accesses values[256];
+	struct gputrace_map *map = gputrace_object_find_map(of->object, "held_sm");
+
+	for (uint32_t key = 0; key < 2; key++) {
+		for (unsigned i = 0; i < 256; i++)
+			values[i] = (struct accesses){ 0, 1000 * key + i };
+		ck_assert_int_eq(gputrace_map_update(map, GPUTRACE_INSTANCE_INITIAL, &key, sizeof(key), values,
+						     sizeof(values), 0), 0);
+	}
+}
+
+START_TEST(multiprocessors_begin_with_what_was_set)
+{
+	static struct accesses values[256], at_once[256];
+	struct run_options options = {
+		.object = "tests/e2e/spread.bpf.o", .opened = begin_apart, .real_device = real_device,
+	};
+
+	run_target(&run, &options, "vecadd", "3", NULL);
+	for (uint32_t key = 0; key < 2; key++) {
+		read_element("held_sm", key, values, 256);
+		read_element("at_once_sm", key, at_once, 256);
+		for (unsigned i = 0; i < 256; i++) {
+			ck_assert(real_device || values[i].count == at_once[i].count);
+			ck_assert_uint_eq(values[i].bytes, 1000 * key + i);
+		}
+	}
+}
+END_TEST
+
 /* What was set before counts once, in every context. */
 START_TEST(begin_with_what_was_set)
 {
@@ -220,6 +267,7 @@ int main(void)
 	tcase_add_test(tcase, hold_the_same);
 	tcase_add_test(tcase, hold_the_same_when_detached);
 	tcase_add_test(tcase, begin_with_what_was_set);
+	tcase_add_test(tcase, multiprocessors_begin_with_what_was_set);
 	tcase_add_test(tcase, a_later_reader_is_refused);
 	return run_case("spread maps", tcase);
 }

@@ -38,6 +38,30 @@ static void add_up(const struct gt_config_spread *map, struct gt_host_arena *are
 	}
 }
 
+/* The words of each element of each copy. */
+static void keep_apart(const struct gt_config_spread *map, struct gt_host_arena *area)
+{
+	const uint8_t *copy = (uint8_t *)area + gt_session.snapshot + map->copies;
+	uint8_t *to = (uint8_t *)area + map->sum;
+
+	for (uint32_t c = 0; c < map->count; c++, copy += map->copy_bytes) {
+		for (uint64_t at = 0; at < map->bytes; at += map->word) {
+			uint64_t element = at / map->stride, value = 0;
+
+			add_words(&value, copy + at, map->word, 1);
+			store_words(to + (element * map->count + c) * map->stride + at % map->stride, &value, map->word, 1);
+		}
+	}
+}
+
+static void take(const struct gt_config_spread *map, struct gt_host_arena *area)
+{
+	if (map->stride)
+		keep_apart(map, area);
+	else
+		add_up(map, area);
+}
+
 /* Under the lock, with the context current. */
 void gt_arena_copy_out(struct gt_context *context)
 {
@@ -52,7 +76,7 @@ void gt_arena_copy_out(struct gt_context *context)
 		result = gt_cu.cuStreamSynchronize(context->stream);
 	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 	for (unsigned i = 0; !result && i < gt_session.spread_count; i++)
-		add_up(&gt_session.spread[i], area);
+		take(&gt_session.spread[i], area);
 	/* Pairs with the controller's acquire after it was told. */
 	if (!result)
 		__atomic_fetch_add(&area->snapshot, 1, __ATOMIC_RELEASE);
