@@ -49,7 +49,7 @@ GPUTRACE_API int gputrace_attach_program(struct gputrace_target *target,
  * Further errors: those of libbpf and bpf(2); -ENOEXEC: it holds no programs; -EPERM: no
  * permission for kernel programs; -EOPNOTSUPP: both use a map of another type; -EBUSY: both use a map
  * that gputrace_attach_program() has put on the GPU before, or a program under valgrind has a
- * uprobe's file mapped; -ENOSPC: 32 maps are shared, or as many are arrays of the kernel's programs alone.
+ * uprobe's file mapped; -ENOSPC: 32 maps are shared.
  */
 GPUTRACE_API int gputrace_attach_object(struct gputrace_target *target,
 					struct gputrace_object *object,

@@ -24,6 +24,7 @@ static int choose(struct gputrace_map *map, uint8_t uses)
 {
 	map->in_kernel = uses & GT_USED_IN_KERNEL;
 	map->kernel_only = uses == GT_USED_IN_KERNEL && !map->desc.read_only;
+	map->hidden = map->kernel_only && (map->desc.type != BPF_MAP_TYPE_ARRAY || map->layout_error);
 	if (map->kernel_only && map->placed)
 		return gt_error(-EBUSY, "map %s has a place on the GPU, where nothing uses it: attach its object before single programs of it",
 				map->name);
@@ -60,7 +61,7 @@ int gt_shared_choose(struct gputrace_object *object)
 /* An array whose pages we have, too. */
 static bool is_visible(const struct gputrace_map *map)
 {
-	return map->shared || (map->kernel_only && map->desc.type == BPF_MAP_TYPE_ARRAY && !map->layout_error);
+	return map->shared || (map->kernel_only && !map->hidden);
 }
 
 static int find_fd(const struct gt_shared_map *maps, unsigned count, const struct gputrace_map *map)
@@ -90,6 +91,7 @@ unsigned gt_shared_wishes(const struct gputrace_target *target, const struct gpu
 
 		if (is_visible(map)) {
 			wish.array = true;
+			wish.optional = map->kernel_only;
 			wish.flags = (map->desc.flags & ~GPUTRACE_MAP_HOST) | BPF_F_MMAPABLE;
 			wish.fd = fd_of(target, map);
 		} else if (map->in_kernel && map->desc.read_only && map->initial) {
@@ -160,7 +162,7 @@ static int connect_map(struct gputrace_target *target, struct gputrace_map *map,
 	if (fd < 0)
 		return gt_error(fd, "map %s is not in the kernel", map->name);
 	if ((map->kernel_only ? target->kernels_own_count : target->shared_count) == GT_SHARED_MAX)
-		return gt_error(-ENOSPC, "map %s: a target has room for %d maps that the operating system's kernel shares with the GPU, and for as many of its own",
+		return gt_error(-ENOSPC, "map %s: a target has room for %d maps shared with the operating system's kernel",
 				map->name, GT_SHARED_MAX);
 	r = check_array(map, fd);
 	if (!r)
@@ -191,6 +193,11 @@ int gt_shared_connect(struct gputrace_target *target, struct gputrace_object *ob
 				     map->name);
 		else if (is_visible(map) && !map->live)
 			r = connect_map(target, map, gt_kernel_programs_map_fd(programs, map->name));
+		/* Its programs do without us: it may hold locks, or be another's, who has pinned it. */
+		if (r && map->kernel_only && !map->live) {
+			map->hidden = true;
+			r = 0;
+		}
 		map->sealed = map->in_kernel && map->desc.read_only;
 	}
 	return r;

@@ -307,8 +307,8 @@ int gt_map_instance_memory(struct gputrace_map *map, int instance, bool write, v
 
 	if (r < 0)
 		return r;
-	if (map->kernel_only && map->desc.type != BPF_MAP_TYPE_ARRAY)
-		return gt_error(-EOPNOTSUPP, "map %s: of those that only the operating system's kernel uses, arrays alone can be looked into from here",
+	if (map->hidden)
+		return gt_error(-EOPNOTSUPP, "map %s: of those that only the operating system's kernel uses, plain arrays alone can be looked into from here",
 				map->name);
 	if (map->layout.kind == GT_KIND_RING)
 		return gt_error(-EOPNOTSUPP, "map %s is a ring buffer: read it through a reader",

@@ -75,6 +75,7 @@ struct gputrace_map {
 	bool in_kernel;			/* programs of the operating system's kernel use it */
 	bool shared;			/* so do programs on the GPU: both have the same memory */
 	bool kernel_only;		/* and nobody else: it has no place on the GPU */
+	bool hidden;			/* and we cannot look into it */
 	bool live;			/* its one instance, live_instance, is the kernel's array */
 	bool sealed;			/* constants that the kernel has a copy of by now */
 	unsigned live_instance;

@@ -94,6 +94,8 @@ static int change_map(struct bpf_object *object, const struct gt_kernel_map *wis
 	struct bpf_map *map = bpf_object__find_map_by_name(object, wish->name);
 	int r = map ? 0 : -ENOENT;
 
+	if (wish->optional && map && bpf_map__pin_path(map))
+		return 0;
 	if (r == 0 && wish->array)
 		r = make_array(map, wish->flags);
 	if (r == 0 && wish->initial)

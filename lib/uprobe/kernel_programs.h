@@ -15,6 +15,7 @@ struct gt_kernel_programs;
 struct gt_kernel_map {
 	const char *name;
 	bool array;		/* an array with these flags, whatever its type */
+	bool optional;		/* but not if it is to be pinned, as others may have it then */
 	uint32_t flags;
 	int fd;			/* of an array made before, which takes its place; else -1 */
 	const void *initial;	/* global variables: their contents, NULL: the object's */

@@ -56,8 +56,8 @@ class Twins(unittest.TestCase):
         calls = int(re.search(r"map totals:\n  \[2\] (\d+)\n  \(2 more, zero\)\n", said)[1])
         self.assertGreater(calls, 0)
         self.assertIn(f"map .bss:\n  [0] {calls}\n", said)
-        self.assertIn("map gt_test_calls: of those that only the operating system's kernel uses, arrays alone can be "
-                      "looked into from here\n", said)
+        self.assertIn("map gt_test_calls: of those that only the operating system's kernel uses, plain arrays alone can "
+                      "be looked into from here\n", said)
 
     def test_run_from_c(self):
         source = str(SOURCE / "examples/bpf/threads.bpf.c")
