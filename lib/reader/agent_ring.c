@@ -148,31 +148,36 @@ static uint32_t stack_frames(const struct gputrace_target *target)
 static void take_call(struct gputrace_reader *reader, struct gt_process *process,
 		      const uint8_t *payload, uint32_t size)
 {
-	struct gt_rec_call record;
 	struct gt_api_call call = { .pid = (uint32_t)process->pid };
+	/* The reader's copy of the record begins at a multiple of eight bytes. */
+	const uint64_t *words = (const void *)(payload + sizeof(struct gt_rec_call));
+	struct gt_rec_call record;
+	uint32_t within;
 
 	if (size < sizeof(record))
 		return;
 	memcpy(&record, payload, sizeof(record));
 	call.name = gt_api_name(record.function);
+	within = record.within ? GT_CALL_WITHIN_WORDS : 0;
 	if (record.arg_count > GT_CALL_ARGS || record.stack_count > GT_CALL_FRAMES || !call.name ||
 	    record.stack_bytes > size ||
-	    size - record.stack_bytes != sizeof(record) + (record.arg_count + record.stack_count) * sizeof(uint64_t))
+	    size - record.stack_bytes != sizeof(record) +
+	    (within + record.arg_count + record.stack_count) * sizeof(uint64_t))
 		return;
+	call.range = within ? words[0] : 0;
+	call.external = within ? words[1] : 0;
+	words += within;
 	call.enter = record.enter;
 	call.leave = record.leave;
 	call.tid = record.tid;
 	call.function = record.function;
 	call.value = record.result;
-	call.range = record.range;
-	call.external = record.external;
 	call.result = (int32_t)record.result;
 	call.arg_count = record.arg_count;
-	memcpy(call.args, payload + sizeof(record), record.arg_count * sizeof(uint64_t));
+	memcpy(call.args, words, record.arg_count * sizeof(uint64_t));
 	for (unsigned i = 0; i < record.arg_count; i++)
 		call.args[i] = gt_api_widen(call.function, i, call.args[i]);
-	/* The reader's copy of the record begins at a multiple of eight bytes. */
-	call.stack = (const uint64_t *)(const void *)(payload + sizeof(record)) + record.arg_count;
+	call.stack = words + record.arg_count;
 	call.stack_count = record.stack_count;
 	if (record.stack_bytes >= sizeof(*call.registers) && record.stack_bytes % 8 == 0) {
 		call.registers = (const void *)(payload + size - record.stack_bytes);

@@ -15,7 +15,7 @@
 
 #include "lib/wire/stack.h"
 
-#define GT_WIRE_VERSION 10u
+#define GT_WIRE_VERSION 11u
 #define GT_WIRE_MAGIC 0x6563617274757067ull	/* "gputrace" */
 
 /*
@@ -194,20 +194,22 @@ struct gt_rec_note {
 };
 
 /*
- * The program called a driver function; arg_count arguments and stack_count return
- * addresses follow, a word each, and then struct gt_stack_registers and what was
- * copied of the stack, stack_bytes together (0: neither).
+ * The program called a driver function.  Words follow: if it is `within` anything, the
+ * range and the program's own number, as in struct gt_rec_launch; arg_count arguments;
+ * stack_count return addresses; and then struct gt_stack_registers and what was copied
+ * of the stack, stack_bytes together (0: neither).
  */
-struct gt_rec_call {
+struct gt_rec_call {		/* most have one argument and are within nothing: a cache line in the ring */
 	uint64_t enter, leave;	/* CLOCK_MONOTONIC ns */
 	uint64_t result;	/* the whole register */
-	uint64_t range, external;	/* as in struct gt_rec_launch */
 	uint32_t function;	/* index in lib/uprobe/api_table.h */
 	uint32_t tid;
-	uint16_t arg_count;	/* at most GT_CALL_ARGS */
+	uint8_t arg_count;	/* at most GT_CALL_ARGS */
+	uint8_t within;		/* 1 or 0 */
 	uint16_t stack_count;	/* at most GT_CALL_FRAMES */
 	uint32_t stack_bytes;	/* a multiple of 8 */
 };
+#define GT_CALL_WITHIN_WORDS 2u
 #define GT_CALL_ARGS 12u
 #define GT_CALL_FRAMES 127u
 

@@ -53,6 +53,9 @@ static struct {
 	uint64_t words[RING / 8];
 } copied;
 
+/* And what it was within. */
+static uint64_t within[GT_CALL_WITHIN_WORDS];
+
 /* The next record of the calling thread's ring into `record`; false: there is none. */
 static bool take(struct gt_rec_call *record, uint64_t *args)
 {
@@ -60,6 +63,7 @@ static bool take(struct gt_rec_call *record, uint64_t *args)
 	struct gt_ring ring = { .size = RING };
 	uint8_t payload[RING];
 	struct gt_record header;
+	size_t skip;
 	uint32_t size;
 
 	if (!block)
@@ -72,9 +76,11 @@ static bool take(struct gt_rec_call *record, uint64_t *args)
 	ck_assert_uint_eq(header.type, GT_REC_CALL);
 	memcpy(record, payload, sizeof(*record));
 	size = (uint32_t)((record->arg_count + record->stack_count) * sizeof(*args));
-	ck_assert_uint_eq(header.size, sizeof(*record) + size + record->stack_bytes);
-	memcpy(args, payload + sizeof(*record), size);
-	memcpy(&copied, payload + sizeof(*record) + size, record->stack_bytes);
+	skip = sizeof(*record) + (record->within ? sizeof(within) : 0);
+	ck_assert_uint_eq(header.size, skip + size + record->stack_bytes);
+	memcpy(within, payload + sizeof(*record), skip - sizeof(*record));
+	memcpy(args, payload + skip, size);
+	memcpy(&copied, payload + skip + size, record->stack_bytes);
 	return true;
 }
 
@@ -244,7 +250,7 @@ START_TEST(recorded_only_when_wanted)
 }
 END_TEST
 
-/* Records of 168 bytes (16 + 56 + 12 * 8) in a ring of 4096: 24 fit. */
+/* Records of 152 bytes (16 + 40 + 12 * 8) in a ring of 4096: 26 fit. */
 START_TEST(what_finds_no_room_is_counted)
 {
 	struct gt_call_site site = { .level = GT_CALLS_DOING, .stack_words = 6, .arg_count = 12 };
@@ -260,8 +266,8 @@ START_TEST(what_finds_no_room_is_counted)
 		ck_assert_uint_eq(args[0], taken);
 		taken++;
 	}
-	ck_assert_uint_eq(taken, 24);
-	ck_assert_uint_eq(gt_thread()->ring->lost, 6);
+	ck_assert_uint_eq(taken, 26);
+	ck_assert_uint_eq(gt_thread()->ring->lost, 4);
 	/* Once it has been read there is room again, across the ring's end too. */
 	for (int i = 0; i < 1000; i++) {
 		function(i, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5);
@@ -269,7 +275,41 @@ START_TEST(what_finds_no_room_is_counted)
 		ck_assert_uint_eq(args[0], (uint64_t)i);
 		ck_assert_uint_eq(args[11], 5);
 	}
-	ck_assert_uint_eq(gt_thread()->ring->lost, 6);
+	ck_assert_uint_eq(gt_thread()->ring->lost, 4);
+}
+END_TEST
+
+/* The program's own number for it comes with the arguments, and its stack is behind them. */
+START_TEST(within_a_number)
+{
+	struct gt_call_site site = { .level = GT_CALLS_DOING, .stack_words = 6, .arg_count = 12 };
+	twelve_fn *function = (twelve_fn *)entry((void *)twelve);
+	uint64_t args[GT_CALL_ARGS + GT_CALL_FRAMES], number = 4711;
+	struct gt_thread *thread = gt_thread();
+	struct gt_rec_call record;
+
+	ck_assert_int_eq(gt_patch((void *)function, (void *)gt_call_thunk, &site, false, &site.target), 0);
+	function(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
+	ck_assert(take(&record, args));
+	ck_assert_uint_eq(record.within, 0);
+	thread->externals = &number;
+	thread->external_count = 1;
+	/* As it lies in the ring, put there at once and from a copy where the ring ends. */
+	for (int i = 0; i < 100; i++) {
+		gt_session.stack_frames = i % 2 ? 1 : 0;
+		gt_session.stack_bytes = i % 3 ? 0 : 64;
+		function(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
+		ck_assert(take(&record, args));
+		ck_assert_uint_eq(record.within, 1);
+		ck_assert_uint_eq(within[0], 0);
+		ck_assert_uint_eq(within[1], 4711);
+		for (unsigned j = 0; j < 12; j++)
+			ck_assert_uint_eq(args[j], j + 1);
+		ck_assert_uint_eq(record.stack_count, i % 3 && i % 2 ? 1 : 0);
+		ck_assert_uint_eq(record.stack_bytes, i % 3 ? 0 : sizeof(copied.registers) + 64);
+	}
+	thread->external_count = 0;
+	thread->externals = NULL;
 }
 END_TEST
 
@@ -655,6 +695,7 @@ int main(void)
 	tcase_add_test(tcase, in_front_of_a_hook);
 	tcase_add_test(tcase, recorded_only_when_wanted);
 	tcase_add_test(tcase, what_finds_no_room_is_counted);
+	tcase_add_test(tcase, within_a_number);
 	tcase_add_test(tcase, stack_of_the_caller);
 	tcase_add_test(tcase, a_ring_is_used_to_its_end);
 	tcase_add_test(tcase, registers_and_stack_of_the_caller);

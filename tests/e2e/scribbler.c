@@ -236,8 +236,9 @@ static uint64_t a_place(void)
 static uint32_t make_call(uint8_t *payload)
 {
 	struct gt_rec_call r = { .enter = now(), .leave = now(), .function = (uint32_t)below(400), .tid = (uint32_t)below(10),
-				 .arg_count = (uint16_t)below(GT_CALL_ARGS + 1), .stack_count = (uint16_t)below(GT_CALL_FRAMES + 1) };
-	uint32_t words = r.arg_count + r.stack_count;
+				 .arg_count = (uint8_t)below(GT_CALL_ARGS + 1), .within = (uint8_t)below(3),
+				 .stack_count = (uint16_t)below(GT_CALL_FRAMES + 1) };
+	uint32_t words = (r.within ? GT_CALL_WITHIN_WORDS : 0) + r.arg_count + r.stack_count;
 
 	/* Registers and a copy of the stack. */
 	if (below(2))

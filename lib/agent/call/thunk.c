@@ -102,7 +102,7 @@ __attribute__((used)) void gt_call_enter(struct frame *frame)
 
 struct record {
 	struct gt_rec_call call;
-	uint64_t words[GT_CALL_ARGS + GT_CALL_FRAMES];
+	uint64_t words[GT_CALL_WITHIN_WORDS + GT_CALL_ARGS + GT_CALL_FRAMES];
 };
 
 _Static_assert(sizeof(struct record) + sizeof(struct gt_stack_registers) + GT_STACK_COPY_MAX <= GT_RECORD_MAX_PAYLOAD &&
@@ -119,24 +119,28 @@ static void copy_args(const struct frame *frame, uint64_t *args)
 		args[i] = frame->stack_args[i - REGISTER_ARGS];
 }
 
-/* All but the stack; returns the record's bytes. */
+/* All but the stack; returns the record's bytes, a multiple of 8. */
 static size_t put_call(struct gt_thread *thread, const struct frame *frame, uint64_t leave, uint64_t result,
 		       struct record *record)
 {
 	const struct gt_call_site *site = frame->site;
+	uint64_t range = gt_thread_range(), external = gt_thread_external(), *words = record->words;
 
 	record->call = (struct gt_rec_call){
 		.enter = frame->enter,
 		.leave = leave,
 		.result = result,
-		.range = gt_thread_range(),
-		.external = gt_thread_external(),
 		.function = site->function,
 		.tid = thread->tid,
-		.arg_count = (uint16_t)site->arg_count,
+		.arg_count = (uint8_t)site->arg_count,
+		.within = range || external,
 	};
-	copy_args(frame, record->words);
-	return sizeof(record->call) + site->arg_count * sizeof(record->words[0]);
+	if (range || external) {
+		*words++ = range;
+		*words++ = external;
+	}
+	copy_args(frame, words);
+	return (size_t)((uint8_t *)(words + site->arg_count) - (uint8_t *)record);
 }
 
 /* With the return addresses, if they are wanted. */
@@ -144,11 +148,11 @@ static size_t put_frames(struct gt_thread *thread, const struct frame *frame, ui
 			 struct record *record)
 {
 	size_t size = put_call(thread, frame, leave, result, record);
-	unsigned count = gt_call_stack(thread, frame->return_address, frame->caller_rbp,
-				       record->words + frame->site->arg_count, gt_session.stack_frames);
+	uint64_t *frames = (void *)((uint8_t *)record + size);
+	unsigned count = gt_call_stack(thread, frame->return_address, frame->caller_rbp, frames, gt_session.stack_frames);
 
 	record->call.stack_count = (uint16_t)count;
-	return size + count * sizeof(record->words[0]);
+	return size + count * sizeof(*frames);
 }
 
 /* Without a ring of its own, or at the end of that; the record takes a kilobyte of the stack. */
@@ -164,7 +168,7 @@ __attribute__((noinline)) static void emit_frames(struct gt_thread *thread, cons
 static void write_frames(struct gt_thread *thread, const struct frame *frame, uint64_t leave, uint64_t result)
 {
 	size_t max = sizeof(struct gt_rec_call) +
-		     (frame->site->arg_count + gt_session.stack_frames) * sizeof(uint64_t);
+		     (GT_CALL_WITHIN_WORDS + frame->site->arg_count + gt_session.stack_frames) * sizeof(uint64_t);
 	struct record *record = gt_thread_open(thread, max);
 
 	if (record)
@@ -191,7 +195,7 @@ static void write_stack(struct gt_thread *thread, const struct frame *frame, uin
 	struct record record;
 	size_t size = put_call(thread, frame, leave, result, &record);
 
-	memcpy(record.words + frame->site->arg_count, &registers, sizeof(registers));
+	memcpy((uint8_t *)&record + size, &registers, sizeof(registers));
 	record.call.stack_bytes = (uint32_t)(sizeof(registers) + bytes);
 	gt_thread_emit(thread, GT_REC_CALL, &record, size + sizeof(registers), frame->stack_args, bytes);
 }
