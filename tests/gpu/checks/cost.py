@@ -120,3 +120,26 @@ def cost_of_launches(lab):
     traced = min(lab.record(program, *args, options=["--no-api"], trace=False)[0].seconds for _ in range(2))
     calls = min(lab.record(program, *args, trace=False)[0].seconds for _ in range(2))
     return f"bare {bare:.2f} s, kernels {traced:.2f} s, kernels and calls {calls:.2f} s"
+
+
+def best_of_calls(out):
+    """What bench/calls says of the least time of cuCtxGetCurrent, ns, by how it was recorded."""
+    best, how = {}, None
+    for line in out.splitlines():
+        if not line.startswith(" "):
+            how = line
+        elif word := re.match(r" +cuCtxGetCurrent +best +([\d.]+) ns", line):
+            best[how] = float(word[1])
+    return best
+
+
+@check(alone=True)
+def cost_of_hooks(lab):
+    """What it adds to a driver call to record it by hooks, the least of three runs: under 100 ns."""
+    device = ["--device=sim"] if lab.device == "sim" else []
+    runs = [best_of_calls(lab.call(lab.build / "bench/calls", *device, "40").out) for _ in range(3)]
+    expect(all("the agent's hooks" in run for run in runs), f"no calls recorded by hooks: {runs}")
+    run = min(runs, key=lambda run: run["the agent's hooks"] - run["bare"])
+    seen = ", ".join(f"{how} {ns:.1f} ns" for how, ns in run.items())
+    expect(run["the agent's hooks"] - run["bare"] < 100, seen)
+    return seen
