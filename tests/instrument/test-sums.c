@@ -66,7 +66,7 @@ static struct counters count(const char *text, const char *probe_text, const cha
 static const struct {
 	const char *file, *kernel;
 	int n;
-	bool none;	/* a thread may leave in a function, or there is no instruction: nothing is held back */
+	bool none;	/* a thread may leave in a function, or there is nothing but the way out: nothing is held back */
 } kernels[] = {
 	{ "exits.ptx", "several", 70, true },
 	{ "exits.debug.ptx", "several", 70, true },
@@ -79,7 +79,7 @@ static const struct {
 	{ "exits.ptx", "table", 1, false },
 	{ "exits.ptx", "table", 6, false },
 	{ "exits.debug.ptx", "table", 3, false },
-	{ "exits.ptx", "nothing", 0, false },
+	{ "exits.ptx", "nothing", 0, true },
 	{ "corner.ptx", "bare", 0, true },
 	{ "corner.ptx", "empty", 0, true },
 	{ "corner.ptx", "one_line", 0, false },
@@ -300,6 +300,26 @@ START_TEST(each_way_out_adds)
 }
 END_TEST
 
+/* Whoever is told at exit that a launch is over finds it in the map. */
+START_TEST(before_programs_at_exit)
+{
+	struct gt_probe probes[] = { probe_at(GT_POINT_EXIT), summing(GT_POINT_LOAD, GT_PER_WARP) };
+	static const char *const kernels_[] = {
+		KERNEL("ld.u32 %r1, [%rd1]; ret;"), KERNEL("ld.u32 %r1, [%rd1]; @%p exit; trap;"), KERNEL("ld.u32 %r1, [%rd1];"),
+	};
+	char *out, *total, *told;
+
+	probes[0].function = "told";
+	for (unsigned i = 0; i < 3; i++) {
+		out = instrument_with(kernels_[i], CALLS PROBE("told"), probes, 2);
+		total = strstr(out, "\t@%__gt_p red.relaxed");
+		told = strstr(out, "call told,");
+		ck_assert_msg(total && told && total < told, "%s", out);
+		free(out);
+	}
+}
+END_TEST
+
 /* Where the number of bytes is not in the text, it may be large: there the addition is made at once. */
 START_TEST(unknown_sizes)
 {
@@ -406,6 +426,7 @@ int main(void)
 	LOOP(not_where_threads_may_end_elsewhere, not_held);
 	tcase_add_test(tcase, calls_that_come_back);
 	tcase_add_test(tcase, each_way_out_adds);
+	tcase_add_test(tcase, before_programs_at_exit);
 	tcase_add_test(tcase, unknown_sizes);
 	tcase_add_test(tcase, registers_are_few);
 	tcase_add_test(tcase, registers_are_shared);

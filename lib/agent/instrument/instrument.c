@@ -117,6 +117,7 @@ static void write_site(struct weave *w, unsigned count, const struct ptx_stateme
 	site.count = count;
 	site.guard = guard && guard->predicate_length ? guard : NULL;
 	site.access = access;
+	site.leaving = guard && guard->flags & PTX_EXIT;
 	gt_site_write(&w->out, &site);
 }
 
@@ -195,9 +196,10 @@ static int weave_statement(struct weave *w, uint32_t index)
 		write_totals(w, NULL, PTX_SUM_ENOUGH);
 	if (statement->flags & PTX_LEADER)
 		write_site(w, probes_of(w, GT_POINT_BLOCK), NULL, NULL);
-	r = weave_instruction(w, statement);
+	/* Before programs at exit, of which the last one tells that the launch has ended. */
 	if (statement->flags & PTX_EXIT)
 		write_totals(w, statement, 1);
+	r = weave_instruction(w, statement);
 	if (!(statement->flags & (PTX_CALL | PTX_PARAM_MOVE)))
 		return r;
 	called = statement->flags & PTX_CALL;
@@ -284,8 +286,8 @@ static int weave_function(struct weave *w)
 	if (function->end_is_leader)
 		write_site(w, probes_of(w, GT_POINT_BLOCK), NULL, NULL);
 	if (function->falls_off) {
-		write_site(w, probes_of(w, GT_POINT_EXIT), NULL, NULL);
 		write_totals(w, NULL, 1);
+		write_site(w, probes_of(w, GT_POINT_EXIT), NULL, NULL);
 	}
 	return 0;
 }

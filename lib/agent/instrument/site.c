@@ -242,6 +242,8 @@ static enum ptx_inline_how how_to_write(const struct ptx_site *site, unsigned in
 		return PTX_INLINE_PLAIN;
 	if (!site->holds[index])
 		return PTX_INLINE_PREPARED;
+	if (site->leaving)
+		return PTX_INLINE_PLAIN;
 	if (access && site->inlines->of[index].sums.sizes &&
 	    (access->size_operand.length || access->size > PTX_SUM_SIZE_MAX))
 		return PTX_INLINE_PLAIN;

@@ -37,6 +37,7 @@ struct ptx_site {
 	const uint8_t *holds;			/* by probe: enum ptx_holds, in the kernel */
 	uint32_t kernel_id;
 	enum ptx_params_how params;
+	int leaving;				/* threads have added what they held back */
 	/* Of the instruction, or NULL. */
 	const struct ptx_statement *guard;	/* whose predicate must hold */
 	const struct ptx_access *access;

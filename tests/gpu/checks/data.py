@@ -61,7 +61,7 @@ def every_access(lab):
 
 
 # Loops, divergence, every way out, calls, cooperative launches, atomics, an exit within a function.
-COUNTED = ("calls", "gridsync", "mma", "returns", "shapes", "sort", "threads", "warps")
+COUNTED = ("calls", "gridsync", "mma", "returns", "shapes", "threads", "warps")
 
 
 @check
