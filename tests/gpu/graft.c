@@ -101,6 +101,7 @@ static const struct variant variants[] = {
 	{ .name = "big-library", .entry = "entry-big", .exit = "exit-big", .library = true },
 	{ .name = "order", .entry = "entry-two", .one_block = true },
 	{ .name = "literal", .entry = "entry-literal", .one_block = true },
+	{ .name = "uniform", .entry = "entry-uniform", .exit = "exit-uniform" },
 	{ .name = "timeline", .entry = "entry-timeline", .exit = "exit-timeline", .timeline = true },
 };
 #define VARIANTS (sizeof(variants) / sizeof(variants[0]))
@@ -353,6 +354,9 @@ static void expect(const struct run *run, const struct shape *shape, uint32_t id
 	want[C_AGGREGATED] = v->entry && !strcmp(v->entry, "entry-aggregate") ? 2 * threads : 0;
 	/* 1 and then 1 * 4 + 2; the other way round it would be 5. */
 	want[C_ORDER] = v->entry && !strcmp(v->entry, "entry-two") ? 6 : 0;
+	/* Whatever it is, the same at both ends, and never 0. */
+	if (v->entry && !strcmp(v->entry, "entry-uniform"))
+		want[C_UNIFORM_ENTRY] = want[C_UNIFORM_EXIT] = run->dev[C_UNIFORM_ENTRY] ? run->dev[C_UNIFORM_ENTRY] : 1;
 	want[C_LITERAL] = v->entry && !strcmp(v->entry, "entry-literal") ? LITERAL_RESULT : 0;
 }
 

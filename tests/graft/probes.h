@@ -30,6 +30,8 @@ enum {
 	C_AGGREGATED,	/* threads that ran aggregate() */
 	C_LITERAL,	/* literal(): 7 more, times and plus large numbers */
 	C_ORDER,	/* first() appends the bit 1, second() the bits 10 */
+	C_UNIFORM_ENTRY,	/* sum over threads of a number made of what their warp has in common */
+	C_UNIFORM_EXIT,		/* the same number, made at exit */
 	C_COUNTERS,
 	C_SLOTS = 32,	/* ring()'s slots begin here: global thread index + 1 each */
 };
@@ -69,6 +71,14 @@ enum {
 	name "_out: and.b32 %r12, %r4, 65535; mul.wide.u32 %rd7, %r12, 8; add.s64 %rd8, %rd1, %rd7;\n" \
 	"\tcvt.u64.u32 %rd9, %r9; mov.u64 %rd10, %clock64; xor.b64 %rd9, %rd9, %rd10; xor.b64 %rd9, %rd9, %rd13;\n" \
 	"\tld.global.u64 %rd14, [%rd8+4194304]; add.s64 %rd14, %rd14, %rd9; st.global.u64 [%rd8+4194304], %rd14;\n")
+
+/* The multiprocessor's number, which compilers keep in a uniform register: read before threads part, used after. */
+#define PROBE_UNIFORM(name, counter) \
+	PROBE(name, \
+	"\tmov.u32 %r1, %smid; mov.u32 %r2, %tid.x; and.b32 %r3, %r2, 7; mov.u32 %r4, 1;\n" \
+	name "_loop: .pragma \"nounroll\";\n" \
+	"\tmad.lo.u32 %r4, %r4, 1664525, %r2; add.u32 %r3, %r3, -1; setp.gt.s32 %p1, %r3, 0; @%p1 bra " name "_loop;\n" \
+	"\tmad.wide.u32 %rd2, %r4, %r1, 1; red.global.add.u64 [%rd1+" #counter "], %rd2;\n")
 
 static const char test_probes[] =
 	PROBE("entry",
@@ -123,6 +133,8 @@ static const char test_probes[] =
 	"\tmad.lo.u64 %rd2, %rd2, 0xff51afd7ed558ccd, 0x9e3779b97f4a7c15;\n"
 	"\txor.b64 %rd3, %rd2, 0xc4ceb9fe1a85ec53; mul.lo.u64 %rd3, %rd3, 24; add.s64 %rd2, %rd3, -6148914691236517205;\n"
 	"\tst.volatile.global.u64 [%rd1+104], %rd2;\n")
+	PROBE_UNIFORM("uniform_entry", 120)
+	PROBE_UNIFORM("uniform_exit", 128)
 	PROBE("first", "\tld.volatile.global.u64 %rd2, [%rd1+112]; shl.b64 %rd2, %rd2, 1; or.b64 %rd2, %rd2, 1; st.volatile.global.u64 [%rd1+112], %rd2;\n")
 	PROBE("second", "\tld.volatile.global.u64 %rd2, [%rd1+112]; shl.b64 %rd2, %rd2, 2; or.b64 %rd2, %rd2, 2; st.volatile.global.u64 [%rd1+112], %rd2;\n");
 

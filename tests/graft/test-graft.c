@@ -24,6 +24,11 @@ START_TEST(every_stub_goes_in)
 			ck_assert_int_eq(g.results[i].reason, GT_REASON_PARAMS);
 			continue;
 		}
+		/* Of its 64 registers one has to become 65: blocks of 1024 threads, as these may be, have no room for it. */
+		if (arch == 75 && !strcmp(stub->name, "exit-big") && !g.results[i].done) {
+			ck_assert_int_eq(g.results[i].reason, GT_REASON_LIMITS);
+			continue;
+		}
 		ck_assert_msg(g.results[i].done, "sm_%u %s in %s: %s", arch, stub->name, kernel_names[i],
 			      g.results[i].why);
 	}
@@ -33,14 +38,16 @@ END_TEST
 
 /*
  * Hash tables, printing and functions of the program's own: what the code of test_programs
- * lacks on older architectures and on sm_90; NULL: nothing, it goes in.
+ * lacks, by architecture; NULL: nothing, it goes in.
  */
-static const struct {
-	const char *older, *newer;
-} program_whys[TEST_PROGRAMS] = {
-	{ "needs section .nv.constant2.", NULL }, { "needs section .nv.constant2.", NULL },
-	{ "needs section .rela.text.", NULL }, { "whole warps", "keeps values for whole warps, which at exit are not together" },
-	{ "needs section .rela.text.", NULL }, { "whole warps", "uses registers of whole warps in an unknown way" },
+static const char *const program_whys[TEST_PROGRAMS][ARCHS] = {
+	{ "needs section .nv.constant2.", "needs section .nv.constant2.", NULL },
+	{ "needs section .nv.constant2.", "needs section .nv.constant2.", NULL },
+	{ "needs section .rela.text.", "needs section .rela.text.", NULL },
+	{ NULL, "uses registers of whole warps in an unknown way", NULL },	/* uniform predicates */
+	{ "needs section .rela.text.", "needs section .rela.text.", NULL },
+	/* Uniform registers as addresses on the stack. */
+	{ "uses registers of whole warps", "uses registers of whole warps", "uses registers of whole warps in an unknown way" },
 };
 
 static void program_is_refused(const struct test_program *program, unsigned arch, const char *expected)
@@ -59,7 +66,7 @@ START_TEST(programs_that_call)
 {
 	const struct test_program *program = &test_programs[_i % TEST_PROGRAMS];
 	unsigned arch = archs[_i / TEST_PROGRAMS];
-	const char *why = arch < 90 ? program_whys[_i % TEST_PROGRAMS].older : program_whys[_i % TEST_PROGRAMS].newer;
+	const char *why = program_whys[_i % TEST_PROGRAMS][_i / TEST_PROGRAMS];
 	struct grafted g;
 
 	if (why) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Grafts onto every kernel that NVIDIA's libraries ship for sm_80 and sm_90, and
- * says how many took their probes and why the others did not.  Each result has
- * passed the check of gt_graft().  Counts also those that could be run from a second module.  Skips where the CUDA toolkit is not installed.
+ * says how many took their probes and why the others did not: at entry, at both ends,
+ * and at exit such that read the kernel's parameters.  Each result has passed the check of
+ * gt_graft().  Counts also those that could be run from a second module.  Skips where the
+ * CUDA toolkit is not installed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -154,12 +156,12 @@ static void look_for_variables(const void *cubin, size_t size, const struct name
 
 /* ---- one library ---- */
 
-enum { ENTRY, BOTH, APART, TALLIES };
-static const char *const what[TALLIES] = { "entry", "both", "apart" };
+enum { ENTRY, BOTH, PARAMS, STUBS, APART = STUBS, TALLIES };
+static const char *const what[TALLIES] = { "entry", "both", "params", "apart" };
 
 struct walk {
 	unsigned arch;
-	const struct stubs *stubs;	/* entry alone; both */
+	const struct stubs *stubs;	/* STUBS of them */
 	struct tally *tallies;
 };
 
@@ -174,7 +176,7 @@ static void visit_member(struct walk *walk, const struct gt_member *member)
 	    gt_member_extract(member, &cubin, &size, &why))
 		return;
 	gt_cubin_kernels(cubin, size, add_name, &names, &why);
-	for (unsigned i = 0; names.count && i < 2; i++)
+	for (unsigned i = 0; names.count && i < STUBS; i++)
 		graft_image(cubin, size, &names, &walk->stubs[i], &walk->tallies[i]);
 	if (names.count)
 		look_for_variables(cubin, size, &names, &walk->tallies[APART]);
@@ -300,13 +302,14 @@ static int find_toolkit(char folder[4096])
 
 static unsigned visit_all(const char *folder, unsigned arch, struct tally sums[TALLIES])
 {
-	struct stubs stubs[2] = { { open_stub("entry-timeline", arch, GT_POINT_ENTRY), NULL }, { NULL, NULL } };
+	struct stubs stubs[STUBS] = { [ENTRY].entry = open_stub("entry-timeline", arch, GT_POINT_ENTRY) };
 	unsigned found = 0;
 	char name[16];
 
 	snprintf(name, sizeof(name), "sm_%u", arch);
-	stubs[1].entry = stubs[0].entry;
-	stubs[1].exit = open_stub("exit-timeline", arch, GT_POINT_EXIT);
+	stubs[BOTH].entry = stubs[ENTRY].entry;
+	stubs[BOTH].exit = open_stub("exit-timeline", arch, GT_POINT_EXIT);
+	stubs[PARAMS].exit = open_stub("exit-params", arch, GT_POINT_EXIT);
 	for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
 		struct tally tallies[TALLIES] = { 0 };
 		struct walk walk = { .arch = arch, .stubs = stubs, .tallies = tallies };
@@ -323,8 +326,9 @@ static unsigned visit_all(const char *folder, unsigned arch, struct tally sums[T
 			add(&sums[j], &tallies[j]);
 		}
 	}
-	gt_graft_stub_free(stubs[1].entry);
-	gt_graft_stub_free(stubs[1].exit);
+	gt_graft_stub_free(stubs[BOTH].entry);
+	gt_graft_stub_free(stubs[BOTH].exit);
+	gt_graft_stub_free(stubs[PARAMS].exit);
 	return found;
 }
 
@@ -348,5 +352,6 @@ int main(void)
 			return 1;
 	}
 	/* What the project promises. */
-	return sums[ENTRY].done < sums[ENTRY].kernels || sums[BOTH].done < 0.99 * sums[BOTH].kernels;
+	return sums[ENTRY].done < sums[ENTRY].kernels || sums[BOTH].done < 0.99 * sums[BOTH].kernels ||
+	       sums[PARAMS].done < 0.99 * sums[PARAMS].kernels;
 }

@@ -28,7 +28,7 @@ struct writer {
 	unsigned arch;
 	uint32_t kernel_id, hidden_number;
 	const struct gt_graft_stub *stub;		/* at hand */
-	uint8_t pair[GT_UR_COUNT / 2];			/* for each pair of uniform registers of the stub */
+	unsigned descriptor;				/* the first of two uniform registers for it */
 };
 
 static uint32_t here(const struct writer *w)
@@ -105,35 +105,27 @@ static void write_entry(struct writer *w, gt_word first)
 
 /* ---- exit ---- */
 
-static gt_word rename_uniform(const struct writer *w, gt_word word)
+/* All that is left of uniform registers is the descriptor. */
+static gt_word place_descriptor(const struct writer *w, gt_word word)
 {
 	struct gt_uniform places[GT_UNIFORM_MAX];
 	int count = gt_uniform_places(word, places);
 
-	for (int k = 0; k < count; k++) {
-		unsigned number = gt_bits(word, places[k].at, 6);
-
-		if (number != GT_URZ)
-			word = gt_with(word, places[k].at, 6, 2u * w->pair[number / 2] + number % 2);
-	}
+	for (int k = 0; k < count; k++)
+		word = gt_with(word, places[k].at, 6, w->descriptor);
 	return word;
 }
 
 /* False: the kernel may name them all. */
-static bool choose_uniform(struct writer *w, const struct gt_scan *scan)
+static bool choose_descriptor(struct writer *w, const struct gt_scan *scan)
 {
-	int pair = GT_UR_COUNT / 2 - 2;		/* the last holds the one that is always 0 */
-
-	for (unsigned i = 0; i < GT_UR_COUNT / 2; i++) {
-		if (!w->stub->uniform[i])
+	for (int pair = GT_UR_COUNT - 4; pair >= 0; pair -= 2) {	/* the last holds the one that is always 0 */
+		if (scan->uniform[pair] || scan->uniform[pair + 1])
 			continue;
-		while (pair >= 0 && (scan->uniform[2 * pair] || scan->uniform[2 * pair + 1]))
-			pair--;
-		if (pair < 0)
-			return false;
-		w->pair[i] = (uint8_t)pair--;
+		w->descriptor = (unsigned)pair;
+		return true;
 	}
-	return true;
+	return false;
 }
 
 static void write_exit(struct writer *w)
@@ -149,7 +141,7 @@ static void write_exit(struct writer *w)
 
 		if (gt_is_exit(word))
 			gt_bytes_add(&w->code->exits, &at, sizeof(at));
-		put(w, rename_uniform(w, fill_in(w, word)));
+		put(w, place_descriptor(w, fill_in(w, word)));
 	}
 	close_stub(w);
 }
@@ -197,9 +189,9 @@ int gt_write_code(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, 
 	}
 	if (plan->exit) {
 		w.stub = plan->exit;
-		if (!choose_uniform(&w, scan)) {
+		if (plan->exit->descriptor && !choose_descriptor(&w, scan)) {
 			gt_new_code_free(&code);
-			*ret_why = "this kernel may use every uniform register, and the probes at exit need some";
+			*ret_why = "this kernel may use every uniform register, and the probes at exit need two";
 			return -EINVAL;
 		}
 		write_exit(&w);

@@ -16,6 +16,7 @@ typedef unsigned __int128 gt_word;
 
 /* Opcode with its operand form: bits 0..11. */
 enum gt_opcode {
+	GT_OP_IADD3 = 0x210,		/* of registers */
 	GT_OP_S2R = 0x919,
 	GT_OP_NOP = 0x918,
 	GT_OP_BSYNC = 0x941,

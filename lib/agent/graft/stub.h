@@ -68,9 +68,7 @@ struct gt_graft_stub {
 	bool ctaidz;			/* it reads the block's third index */
 	bool branches;			/* threads may part */
 	unsigned convergence;		/* one more than the highest convergence barrier it names */
-	/* Exit stubs: uniform registers that it names, by pairs. */
-	bool uniform[GT_UR_COUNT / 2];
-	unsigned uniform_pairs;
+	bool descriptor;		/* at exit: its accesses need one, in a pair of uniform registers */
 };
 
 /* Puts in place of those loads what they stand for.  NULL, or why not. */
@@ -78,6 +76,9 @@ const char *gt_stub_fill_values(struct gt_graft_stub *stub);
 
 /* The access without its descriptor, which a uniform register holds; any other instruction as it is. */
 gt_word gt_without_descriptor(gt_word word);
+
+/* The thread's own registers in place of uniform ones, but for descriptors.  NULL, or why not. */
+const char *gt_stub_make_private(struct gt_graft_stub *stub);
 
 /* For stubs that run while other threads of the warp are elsewhere; *ret_why when they may not. */
 int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why);

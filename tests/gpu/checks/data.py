@@ -3,7 +3,7 @@
 
 import re
 
-from checks.registry import check
+from checks.registry import add_check, check
 from lab import expect, maps
 
 
@@ -105,3 +105,20 @@ def tables_by_both_ways(lab):
     woven, _ = seen_by_tables(lab, lab.program("vecadd-ptx"))
     expect(grafted == woven, f"{grafted} by machine code, {woven} by PTX")
     return f"{numbers}; 32 keys inserted once, each way"
+
+
+def values_at_exit(lab, name, *args):
+    """Programs at exit read parameters, keep a warp's value and use a table, and find what those at entry did."""
+    program = lab.program(name)
+    bare, outcome = lab.bare(program, *args), lab.run_object("exits", program, *args)
+    expect(bare.out in outcome.out, f"the program's output changed: {outcome.out[:300]!r}, not {bare.out!r}")
+    found = maps(outcome.out)
+    for before, after in (("entered", "left"), ("params_in", "params_out"), ("blocks_in", "blocks_out"), ("sm_in", "sm_out")):
+        expect(found.get(before, {}) == found.get(after, {}), f"{before} {found.get(before)}, but {after} {found.get(after)}")
+    threads = sum(values[0] for values in found.get("entered", {}).values())
+    expect(threads, f"no thread was counted; {outcome.err[-300:]}")
+    return f"{threads} threads of {len(found['entered'])} kernels, {sum(v[0] for v in found['blocks_in'].values())} blocks"
+
+
+for words in (("demo",), ("vecadd-sass",), ("wgmma",), ("cublas",), ("torch-step", "eager")):
+    add_check(f"values_at_exit_{words[0]}", lambda lab, words=words: values_at_exit(lab, *words))

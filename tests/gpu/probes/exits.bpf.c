@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What programs at exit find is what programs at entry found, by kernel: [kernel id] of
+ * entered and left are threads, of params_in and params_out sums of the first parameter's
+ * low half, of blocks_in and the table blocks_out blocks.  A multiprocessor's number,
+ * which a warp has in common, is asked for before threads part and used after.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <gputrace/bpf/gputrace_gpu.h>
+
+#define KERNELS 16384
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KERNELS);
+	__type(key, __u32);
+	__type(value, __u64);
+} entered SEC(".maps"), left SEC(".maps"), params_in SEC(".maps"), params_out SEC(".maps"), blocks_in SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KERNELS);
+	__type(key, __u32);
+	__type(value, __u64);
+} blocks_out SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 256);
+	__type(key, __u32);
+	__type(value, __u64);
+} sm_in SEC(".maps"), sm_out SEC(".maps");
+
+static __always_inline void add(void *map, __u32 key, __u64 n)
+{
+	__u64 *count = bpf_map_lookup_elem(map, &key);
+
+	if (count)
+		__sync_fetch_and_add(count, n);
+}
+
+static __always_inline void note(void *threads, void *params, void *sms, __u32 kernel)
+{
+	__u32 sm = gputrace_sm_id(), value = 0;
+
+	add(threads, kernel, 1);
+	if (!gputrace_read_param(&value, sizeof(value), 0))
+		add(params, kernel, value);
+	add(sms, sm, 1);
+}
+
+SEC("cuda/entry:*")
+int on_entry(struct gputrace_gpu_ctx *ctx)
+{
+	note(&entered, &params_in, &sm_in, ctx->kernel_id);
+	return 0;
+}
+
+SEC("cuda/exit:*")
+int on_exit(struct gputrace_gpu_ctx *ctx)
+{
+	note(&left, &params_out, &sm_out, ctx->kernel_id);
+	return 0;
+}
+
+SEC("cuda.cta/entry:*")
+int on_block(struct gputrace_gpu_ctx *ctx)
+{
+	add(&blocks_in, ctx->kernel_id, 1);
+	return 0;
+}
+
+SEC("cuda.cta/exit:*")
+int on_block_end(struct gputrace_gpu_ctx *ctx)
+{
+	__u32 kernel = ctx->kernel_id;
+	__u64 zero = 0, *count;
+
+	bpf_map_update_elem(&blocks_out, &kernel, &zero, BPF_NOEXIST);
+	count = bpf_map_lookup_elem(&blocks_out, &kernel);
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
