@@ -101,6 +101,7 @@ static const struct variant variants[] = {
 	{ .name = "big-library", .entry = "entry-big", .exit = "exit-big", .library = true },
 	{ .name = "order", .entry = "entry-two", .one_block = true },
 	{ .name = "literal", .entry = "entry-literal", .one_block = true },
+	{ .name = "divide", .entry = "entry-divide", .exit = "exit-divide" },
 	{ .name = "uniform", .entry = "entry-uniform", .exit = "exit-uniform" },
 	{ .name = "timeline", .entry = "entry-timeline", .exit = "exit-timeline", .timeline = true },
 };
@@ -324,6 +325,17 @@ static uint64_t trips(const struct shape *shape)
 	return sum * shape->block[1] * shape->block[2] * blocks_of(shape);
 }
 
+/* At entry and at exit. */
+static void expect_divisions(const struct shape *shape, uint64_t want[C_COUNTERS])
+{
+	uint64_t times = 2ull * shape->grid[1] * shape->grid[2] * shape->block[1] * shape->block[2];
+
+	for (uint32_t i = 0; i < shape->grid[0] * shape->block[0]; i++) {
+		want[C_QUOTIENTS] += times * (test_dividend(i) / test_divisor(i));
+		want[C_RESTS] += times * (test_dividend(i) % test_divisor(i));
+	}
+}
+
 /* What each counter must hold. */
 static void expect(const struct run *run, const struct shape *shape, uint32_t id, uint64_t want[C_COUNTERS])
 {
@@ -357,6 +369,8 @@ static void expect(const struct run *run, const struct shape *shape, uint32_t id
 	/* Whatever it is, the same at both ends, and never 0. */
 	if (v->entry && !strcmp(v->entry, "entry-uniform"))
 		want[C_UNIFORM_ENTRY] = want[C_UNIFORM_EXIT] = run->dev[C_UNIFORM_ENTRY] ? run->dev[C_UNIFORM_ENTRY] : 1;
+	if (v->entry && !strcmp(v->entry, "entry-divide"))
+		expect_divisions(shape, want);
 	want[C_LITERAL] = v->entry && !strcmp(v->entry, "entry-literal") ? LITERAL_RESULT : 0;
 }
 

@@ -6,6 +6,8 @@
 #ifndef TESTS_GRAFT_PROBES_H
 #define TESTS_GRAFT_PROBES_H
 
+#include <stdint.h>
+
 #define PROBE(name, body) \
 	".func " name "(.param .b64 " name "_0, .param .b64 " name "_1, .param .b64 " name "_2,\n" \
 	"\t.param .b32 " name "_3, .param .b64 " name "_4, .param .b64 " name "_5, .param .b32 " name "_6,\n" \
@@ -32,9 +34,22 @@ enum {
 	C_ORDER,	/* first() appends the bit 1, second() the bits 10 */
 	C_UNIFORM_ENTRY,	/* sum over threads of a number made of what their warp has in common */
 	C_UNIFORM_EXIT,		/* the same number, made at exit */
+	C_QUOTIENTS,	/* sum of divide()'s quotients, by thread: see test_dividend() */
+	C_RESTS,
 	C_COUNTERS,
 	C_SLOTS = 32,	/* ring()'s slots begin here: global thread index + 1 each */
 };
+
+/* What the thread with this global index divides by what. */
+static inline uint64_t test_dividend(uint32_t index)
+{
+	return (index + 1) * 0x9e3779b97f4a7c15ull;
+}
+
+static inline uint64_t test_divisor(uint32_t index)
+{
+	return test_dividend(~index) >> (index & 63) | 1;
+}
 
 /* What literal() leaves when it runs once on 0. */
 #define LITERAL_RESULT \
@@ -135,6 +150,13 @@ static const char test_probes[] =
 	"\tst.volatile.global.u64 [%rd1+104], %rd2;\n")
 	PROBE_UNIFORM("uniform_entry", 120)
 	PROBE_UNIFORM("uniform_exit", 128)
+	PROBE("divide",
+	GLOBAL_INDEX("%r1")
+	"\tadd.u32 %r2, %r1, 1; cvt.u64.u32 %rd2, %r2; mul.lo.u64 %rd2, %rd2, 0x9e3779b97f4a7c15;\n"
+	"\tnot.b32 %r3, %r1; add.u32 %r3, %r3, 1; cvt.u64.u32 %rd3, %r3; mul.lo.u64 %rd3, %rd3, 0x9e3779b97f4a7c15;\n"
+	"\tand.b32 %r4, %r1, 63; shr.u64 %rd3, %rd3, %r4; or.b64 %rd3, %rd3, 1;\n"
+	"\tdiv.u64 %rd4, %rd2, %rd3;\n\trem.u64 %rd5, %rd2, %rd3;\n"
+	"\tred.global.add.u64 [%rd1+136], %rd4; red.global.add.u64 [%rd1+144], %rd5;\n")
 	PROBE("first", "\tld.volatile.global.u64 %rd2, [%rd1+112]; shl.b64 %rd2, %rd2, 1; or.b64 %rd2, %rd2, 1; st.volatile.global.u64 [%rd1+112], %rd2;\n")
 	PROBE("second", "\tld.volatile.global.u64 %rd2, [%rd1+112]; shl.b64 %rd2, %rd2, 2; or.b64 %rd2, %rd2, 2; st.volatile.global.u64 [%rd1+112], %rd2;\n");
 

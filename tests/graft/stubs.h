@@ -23,7 +23,7 @@ struct test_stub {
 
 #define TEST_ALONE 0x80000000u	/* in flags: each thread by itself at exit */
 
-#define TEST_STUBS 21
+#define TEST_STUBS 23
 static const struct test_stub test_stubs[TEST_STUBS] = {
 	{ "entry", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "entry" } },
 	{ "entry-warp", GT_POINT_ENTRY, GT_PER_WARP, 0, { "entry" } },
@@ -42,6 +42,8 @@ static const struct test_stub test_stubs[TEST_STUBS] = {
 	{ "exit-group", GT_POINT_EXIT, GT_PER_GROUP, 0, { "group" } },
 	{ "entry-literal", GT_POINT_ENTRY, GT_PER_BLOCK, 0, { "literal" } },
 	{ "exit-literal", GT_POINT_EXIT, GT_PER_BLOCK, 0, { "literal" } },
+	{ "entry-divide", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "divide" } },
+	{ "exit-divide", GT_POINT_EXIT, GT_PER_THREAD, 0, { "divide" } },
 	{ "entry-uniform", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "uniform_entry" } },
 	{ "exit-uniform", GT_POINT_EXIT, GT_PER_THREAD, 0, { "uniform_exit" } },
 	{ "entry-timeline", GT_POINT_ENTRY, GT_PER_BLOCK, 0, { "__gt_timeline_entry" } },

@@ -2,12 +2,16 @@
 /* The text that stubs are compiled from: probes one after the other, and nothing called. */
 #include <check.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/agent/graft/graft.h"
+#include "lib/agent/graft/statement.h"
 #include "lib/agent/instrument/text.h"
 #include "tests/graft/stubs.h"
+#include "tests/sim/plain.h"
 #include "tests/suite.h"
 
 START_TEST(attach_order)
@@ -188,6 +192,72 @@ START_TEST(texts_refused)
 }
 END_TEST
 
+/* ---- divisions, run by the software device ---- */
+
+static const uint64_t dividends[] = {
+	0, 1, 2, 3, 7, 10, 0x7fffffff, 0xffffffff, 0x100000000, 1764460800000000000, INT64_MAX, (uint64_t)INT64_MIN,
+	(uint64_t)INT64_MIN + 1, UINT64_MAX - 1, UINT64_MAX,
+};
+#define NUMBERS (sizeof(dividends) / sizeof(dividends[0]))
+
+static uint64_t divide(unsigned how, uint64_t a, uint64_t b)
+{
+	bool overflows = a == (uint64_t)INT64_MIN && b == UINT64_MAX;	/* in C; on the GPU it wraps */
+
+	switch (how) {
+	case 0:
+		return a / b;
+	case 1:
+		return a % b;
+	case 2:
+		return overflows ? a : (uint64_t)((int64_t)a / (int64_t)b);
+	default:
+		return overflows ? 0 : (uint64_t)((int64_t)a % (int64_t)b);
+	}
+}
+
+/* One kernel, with the statement as it stands in a stub, for a pair of numbers in memory. */
+static void write_kernel(struct ptx_text *text, const char *opcode)
+{
+	char statement[64];
+	const char *end;
+
+	snprintf(statement, sizeof(statement), "%s %%q, %%a, %%b;", opcode);
+	gt_text_puts(text, ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry divide(.param .b64 p)\n{\n"
+		     "\t.reg .b64 %p, %a, %b, %q;\n\tld.param.b64 %p, [p]; ld.global.b64 %a, [%p]; ld.global.b64 %b, [%p+8];\n\t");
+	end = gt_stub_statement(text, statement, statement + strlen(statement), GT_EXIT_NONE, true);
+	ck_assert_ptr_nonnull(end);
+	ck_assert_str_eq(end, "");
+	gt_text_puts(text, "\n\tst.global.b64 [%p+16], %q;\n\tret;\n}\n");
+	ck_assert_ptr_null(strstr(text->data, opcode));
+}
+
+START_TEST(divisions)
+{
+	static const char *const opcodes[] = { "div.u64", "rem.u64", "div.s64", "rem.s64" };
+	struct sim_device device = plain_device();
+	uint64_t numbers[3], address = (uintptr_t)numbers;
+	struct sim_launch launch = { .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .grid_id = 1, .params = &address };
+	struct ptx_text text = { 0 };
+	struct sim_module *module;
+	struct sim_error error;
+
+	write_kernel(&text, opcodes[_i]);
+	ck_assert_msg(!sim_module_load(&device, text.data, strlen(text.data), &module, &error), "%s", error.text);
+	for (unsigned i = 0; i < NUMBERS * NUMBERS; i++) {
+		numbers[0] = dividends[i / NUMBERS];
+		numbers[1] = dividends[i % NUMBERS];
+		if (!numbers[1])
+			continue;	/* the program asks first */
+		ck_assert_msg(!sim_kernel_run(sim_module_find_kernel(module, "divide"), &launch, &error), "%s", error.text);
+		ck_assert_msg(numbers[2] == divide(_i, numbers[0], numbers[1]), "%s %#" PRIx64 ", %#" PRIx64 ": %#" PRIx64, opcodes[_i],
+			      numbers[0], numbers[1], numbers[2]);
+	}
+	sim_module_unload(module);
+	gt_text_free(&text);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("stub-text");
@@ -200,5 +270,6 @@ int main(void)
 	tcase_add_loop_test(tcase, odd_texts_refused, 0, sizeof(odd_texts) / sizeof(odd_texts[0]));
 	tcase_add_test(tcase, long_texts_refused);
 	tcase_add_test(tcase, texts_refused);
+	tcase_add_loop_test(tcase, divisions, 0, 4);
 	return run_case("stub-text", tcase);
 }

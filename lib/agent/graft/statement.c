@@ -114,6 +114,45 @@ static bool write_wide(struct ptx_text *out, const char *text, const struct oper
 	return true;
 }
 
+/* ---- division ---- */
+
+/*
+ * The compiler's own division of 64 bits is a function apart, which a stub cannot bring
+ * along.  BPF's seldom comes so far: there is another for numbers of 32 bits before it.
+ * Bit by bit: the quotient grows in %__gt_n as the dividend leaves it.
+ */
+static const char divide_unsigned[] =
+	"mov.u64 %__gt_r, 0; mov.u32 %__gt_i, 64;\n"
+	"__gt_bit: .pragma \"nounroll\";\n"
+	"\tsetp.lt.s64 %__gt_b, %__gt_r, 0; shl.b64 %__gt_r, %__gt_r, 1; shr.u64 %__gt_x, %__gt_n, 63; or.b64 %__gt_r, %__gt_r, %__gt_x;\n"
+	"\tshl.b64 %__gt_n, %__gt_n, 1; setp.ge.or.u64 %__gt_b, %__gt_r, %__gt_v, %__gt_b;\n"
+	"\t@%__gt_b sub.u64 %__gt_r, %__gt_r, %__gt_v; @%__gt_b or.b64 %__gt_n, %__gt_n, 1;\n"
+	"\tadd.s32 %__gt_i, %__gt_i, -1; setp.ne.s32 %__gt_b, %__gt_i, 0; @%__gt_b bra __gt_bit;\n\t";
+
+static bool write_division(struct ptx_text *out, const struct operands *operands, bool is_signed, bool rest)
+{
+	if (operands->count != 3)
+		return false;
+	gt_text_puts(out, "{ .reg .b64 %__gt_n, %__gt_v, %__gt_r, %__gt_x, %__gt_f; .reg .b32 %__gt_i; .reg .pred %__gt_b; mov.b64 %__gt_n, ");
+	add_operand(out, operands, 1);
+	gt_text_puts(out, "; mov.b64 %__gt_v, ");
+	add_operand(out, operands, 2);
+	gt_text_puts(out, "; ");
+	if (is_signed) {
+		gt_text_puts(out, rest ? "mov.b64 %__gt_f, %__gt_n; " : "xor.b64 %__gt_f, %__gt_n, %__gt_v; ");
+		gt_text_puts(out, "abs.s64 %__gt_n, %__gt_n; abs.s64 %__gt_v, %__gt_v; ");
+	}
+	gt_text_puts(out, divide_unsigned);
+	if (rest)
+		gt_text_puts(out, "mov.b64 %__gt_n, %__gt_r; ");
+	if (is_signed)
+		gt_text_puts(out, "setp.lt.s64 %__gt_b, %__gt_f, 0; @%__gt_b neg.s64 %__gt_n, %__gt_n; ");
+	gt_text_puts(out, "mov.b64 ");
+	add_operand(out, operands, 0);
+	gt_text_puts(out, ", %__gt_n; }");
+	return true;
+}
+
 /* ---- threads together ---- */
 
 /*
@@ -218,6 +257,27 @@ static const char *addition(const char *text)
 	return at;
 }
 
+static bool write_any_division(struct ptx_text *out, const char *text, const char *end)
+{
+	static const struct {
+		const char *opcode;
+		bool is_signed, rest;
+	} divisions[] = {
+		{ "div.u64", false, false }, { "div.s64", true, false }, { "rem.u64", false, true }, { "rem.s64", true, true },
+	};
+	struct operands operands;
+	const char *at;
+
+	for (unsigned i = 0; i < sizeof(divisions) / sizeof(divisions[0]); i++) {
+		at = behind(text, divisions[i].opcode);
+		if (!at)
+			continue;
+		operands = split(at, end);
+		return write_division(out, &operands, divisions[i].is_signed, divisions[i].rest);
+	}
+	return false;
+}
+
 const char *gt_stub_statement(struct ptx_text *out, const char *text, const char *limit, enum gt_exit_form form,
 			      bool body)
 {
@@ -230,6 +290,8 @@ const char *gt_stub_statement(struct ptx_text *out, const char *text, const char
 		operands = split(at, end);
 		return write_wide(out, text, &operands) ? end + 1 : NULL;
 	}
+	if (write_any_division(out, text, end))
+		return end + 1;
 	if (form == GT_EXIT_NONE)
 		return NULL;
 	if ((at = behind(text, "mov.u32"))) {
