@@ -44,10 +44,9 @@ static const char *const program_whys[TEST_PROGRAMS][ARCHS] = {
 	{ "needs section .nv.constant2.", "needs section .nv.constant2.", NULL },
 	{ "needs section .nv.constant2.", "needs section .nv.constant2.", NULL },
 	{ "needs section .rela.text.", "needs section .rela.text.", NULL },
-	{ NULL, "uses registers of whole warps in an unknown way", NULL },	/* uniform predicates */
+	{ NULL, NULL, NULL },
 	{ "needs section .rela.text.", "needs section .rela.text.", NULL },
-	/* Uniform registers as addresses on the stack. */
-	{ "uses registers of whole warps", "uses registers of whole warps", "uses registers of whole warps in an unknown way" },
+	{ NULL, NULL, NULL },
 };
 
 static void program_is_refused(const struct test_program *program, unsigned arch, const char *expected)

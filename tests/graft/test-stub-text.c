@@ -192,6 +192,20 @@ START_TEST(texts_refused)
 }
 END_TEST
 
+/* At exit the stack's address is another in every thread, as far as compilers see. */
+START_TEST(stack_at_exit)
+{
+	static const char place[] = "mov.u64 \t%SPL, __local_depot1;", number[] = "mov.u64 %rd1, 5;";
+	struct ptx_text text = { 0 };
+
+	ck_assert_ptr_null(gt_stub_statement(&text, place, place + strlen(place), GT_EXIT_NONE, true));
+	ck_assert_ptr_null(gt_stub_statement(&text, number, number + strlen(number), GT_EXIT_ALONE, true));
+	ck_assert_ptr_eq(gt_stub_statement(&text, place, place + strlen(place), GT_EXIT_ALONE, true), place + strlen(place));
+	ck_assert_ptr_nonnull(strstr(text.data, "mov.u64 %SPL, __local_depot1; add.u64 %SPL, %SPL, %__gt_c; }"));
+	gt_text_free(&text);
+}
+END_TEST
+
 /* ---- divisions, run by the software device ---- */
 
 static const uint64_t dividends[] = {
@@ -270,6 +284,7 @@ int main(void)
 	tcase_add_loop_test(tcase, odd_texts_refused, 0, sizeof(odd_texts) / sizeof(odd_texts[0]));
 	tcase_add_test(tcase, long_texts_refused);
 	tcase_add_test(tcase, texts_refused);
+	tcase_add_test(tcase, stack_at_exit);
 	tcase_add_loop_test(tcase, divisions, 0, 4);
 	return run_case("stub-text", tcase);
 }

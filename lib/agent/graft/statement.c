@@ -80,6 +80,27 @@ static bool write_value(struct ptx_text *out, const struct operands *operands, b
 	return true;
 }
 
+/* ---- the stack ---- */
+
+/* Where a program's local variables are: added to it, nothing that is the same in all threads stays in a register that they share. */
+static bool write_stack(struct ptx_text *out, const struct operands *operands)
+{
+	static const char stack[] = "__local_depot";
+
+	if (operands->count != 2 || strncmp(operands->at[1], stack, strlen(stack)))
+		return false;
+	gt_text_puts(out, "{ .reg .b64 %__gt_c; " ZERO_INTO_Y "cvt.u64.u32 %__gt_c, %__gt_y; mov.u64 ");
+	add_operand(out, operands, 0);
+	gt_text_puts(out, ", ");
+	add_operand(out, operands, 1);
+	gt_text_puts(out, "; add.u64 ");
+	add_operand(out, operands, 0);
+	gt_text_puts(out, ", ");
+	add_operand(out, operands, 0);
+	gt_text_puts(out, ", %__gt_c; }");
+	return true;
+}
+
 /* ---- wide numbers ---- */
 
 /* Does not fit into the 32 bits that an instruction has for a number. */
@@ -297,6 +318,10 @@ const char *gt_stub_statement(struct ptx_text *out, const char *text, const char
 	if ((at = behind(text, "mov.u32"))) {
 		operands = split(at, end);
 		return write_value(out, &operands, body) ? end + 1 : NULL;
+	}
+	if ((at = behind(text, "mov.u64"))) {
+		operands = split(at, end);
+		return write_stack(out, &operands) ? end + 1 : NULL;
 	}
 	return write_group(out, text, end, form == GT_EXIT_ALONE) ? end + 1 : NULL;
 }

@@ -107,17 +107,25 @@ def tables_by_both_ways(lab):
     return f"{numbers}; 32 keys inserted once, each way"
 
 
+ENDS = (("entered", "left"), ("params_in", "params_out"), ("quotients_in", "quotients_out"), ("blocks_in", "blocks_out"),
+        ("sm_in", "sm_out"))
+
+
 def values_at_exit(lab, name, *args):
-    """Programs at exit read parameters, keep a warp's value and use a table, and find what those at entry did."""
+    """Programs at exit read parameters, divide, keep a warp's value, use a table, print, and find what those at entry did."""
     program = lab.program(name)
     bare, outcome = lab.bare(program, *args), lab.run_object("exits", program, *args)
-    expect(bare.out in outcome.out, f"the program's output changed: {outcome.out[:300]!r}, not {bare.out!r}")
+    for line in bare.out.splitlines():
+        expect(line in outcome.out, f"the program's output changed: {outcome.out[:300]!r}, not {bare.out!r}")
     found = maps(outcome.out)
-    for before, after in (("entered", "left"), ("params_in", "params_out"), ("blocks_in", "blocks_out"), ("sm_in", "sm_out")):
+    for before, after in ENDS:
         expect(found.get(before, {}) == found.get(after, {}), f"{before} {found.get(before)}, but {after} {found.get(after)}")
     threads = sum(values[0] for values in found.get("entered", {}).values())
     expect(threads, f"no thread was counted; {outcome.err[-300:]}")
-    return f"{threads} threads of {len(found['entered'])} kernels, {sum(v[0] for v in found['blocks_in'].values())} blocks"
+    begun, ended = (sorted(re.findall(rf"kernel (\d+) {what}$", outcome.out, re.MULTILINE)) for what in ("begins", "ends"))
+    expect(begun and begun == ended, f"{len(begun)} launches said that they begin, {len(ended)} that they end")
+    return (f"{threads} threads of {len(found['entered'])} kernels, {sum(v[0] for v in found['blocks_in'].values())} blocks, "
+            f"{len(begun)} launches")
 
 
 for words in (("demo",), ("vecadd-sass",), ("wgmma",), ("cublas",), ("torch-step", "eager")):

@@ -16,7 +16,8 @@ struct {
 	__uint(max_entries, KERNELS);
 	__type(key, __u32);
 	__type(value, __u64);
-} entered SEC(".maps"), left SEC(".maps"), params_in SEC(".maps"), params_out SEC(".maps"), blocks_in SEC(".maps");
+} entered SEC(".maps"), left SEC(".maps"), params_in SEC(".maps"), params_out SEC(".maps"), quotients_in SEC(".maps"),
+  quotients_out SEC(".maps"), blocks_in SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -40,27 +41,34 @@ static __always_inline void add(void *map, __u32 key, __u64 n)
 		__sync_fetch_and_add(count, n);
 }
 
-static __always_inline void note(void *threads, void *params, void *sms, __u32 kernel)
+static __always_inline void note(struct gputrace_gpu_ctx *ctx, void *threads, void *params, void *quotients, void *sms)
 {
+	__u64 dividend = (__u64)ctx->thread[0] << 50 | ctx->launch_id, divisor = 1ull << 33 | ctx->block[0];
 	__u32 sm = gputrace_sm_id(), value = 0;
 
-	add(threads, kernel, 1);
+	add(threads, ctx->kernel_id, 1);
 	if (!gputrace_read_param(&value, sizeof(value), 0))
-		add(params, kernel, value);
+		add(params, ctx->kernel_id, value);
+	add(quotients, ctx->kernel_id, dividend / divisor);
 	add(sms, sm, 1);
+}
+
+static __always_inline int is_first(const struct gputrace_gpu_ctx *ctx)
+{
+	return !(ctx->block[0] | ctx->block[1] | ctx->block[2]);
 }
 
 SEC("cuda/entry:*")
 int on_entry(struct gputrace_gpu_ctx *ctx)
 {
-	note(&entered, &params_in, &sm_in, ctx->kernel_id);
+	note(ctx, &entered, &params_in, &quotients_in, &sm_in);
 	return 0;
 }
 
 SEC("cuda/exit:*")
 int on_exit(struct gputrace_gpu_ctx *ctx)
 {
-	note(&left, &params_out, &sm_out, ctx->kernel_id);
+	note(ctx, &left, &params_out, &quotients_out, &sm_out);
 	return 0;
 }
 
@@ -68,6 +76,8 @@ SEC("cuda.cta/entry:*")
 int on_block(struct gputrace_gpu_ctx *ctx)
 {
 	add(&blocks_in, ctx->kernel_id, 1);
+	if (is_first(ctx))
+		bpf_printk("kernel %u begins", ctx->kernel_id);
 	return 0;
 }
 
@@ -81,6 +91,8 @@ int on_block_end(struct gputrace_gpu_ctx *ctx)
 	count = bpf_map_lookup_elem(&blocks_out, &kernel);
 	if (count)
 		__sync_fetch_and_add(count, 1);
+	if (is_first(ctx))
+		bpf_printk("kernel %u ends", kernel);
 	return 0;
 }
 
