@@ -50,16 +50,21 @@ static const struct test_stub test_stubs[TEST_STUBS] = {
 	{ "exit-timeline", GT_POINT_EXIT, GT_PER_GROUP, 0, { "__gt_timeline_exit" } },
 };
 
-/* Stubs with programs of tests/compile/probes.bpf.c that call functions; alone: at exit. */
+/* Stubs with programs of tests/compile/probes.bpf.c that call functions. */
 #define TEST_PROGRAMS 6
 static const struct test_program {
 	const char *stub, *program;
-	bool alone;
+	enum gt_exit_form form;		/* at exit */
 } test_programs[TEST_PROGRAMS] = {
-	{ "entry-functions", "functions", false }, { "exit-functions", "functions", true },
-	{ "entry-table", "table_storm", false }, { "exit-table", "table_storm", true },
-	{ "entry-print", "print", false }, { "exit-print", "print", true },
+	{ "entry-functions", "functions", 0 }, { "exit-functions", "functions", GT_EXIT_ALONE },
+	{ "entry-table", "table_storm", 0 }, { "exit-table", "table_storm", GT_EXIT_ALONE },
+	{ "entry-print", "print", 0 }, { "exit-print", "print", GT_EXIT_OPAQUE },
 };
+
+static inline bool test_program_is_at_exit(const struct test_program *program)
+{
+	return !strncmp(program->stub, "exit", 4);
+}
 
 /* The stub's PTX; malloc'd. */
 static inline int test_stub_text(const struct test_stub *stub, char **ret_text, char why[GT_GRAFT_WHY])
@@ -77,7 +82,7 @@ static inline int test_stub_text(const struct test_stub *stub, char **ret_text, 
 		};
 		which[count] = count;
 	}
-	r = gt_graft_stub_text(timeline ? text : test_probes, probes, count, which, count, stub->point, stub->flags & TEST_ALONE,
+	r = gt_graft_stub_text(timeline ? text : test_probes, probes, count, which, count, stub->point, stub->flags & TEST_ALONE ? GT_EXIT_ALONE : GT_EXIT_TOGETHER,
 			       ret_text, why);
 	free(text);
 	return r;

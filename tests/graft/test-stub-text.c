@@ -42,7 +42,7 @@ START_TEST(threads_are_alone_at_exit)
 	char why[GT_GRAFT_WHY] = "", *text;
 	unsigned which = 0;
 
-	ck_assert_msg(!gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_EXIT, true, &text, why), "%s", why);
+	ck_assert_msg(!gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_EXIT, GT_EXIT_ALONE, &text, why), "%s", why);
 	ck_assert_ptr_null(strstr(text, "activemask"));
 	ck_assert_ptr_null(strstr(text, "shfl"));
 	ck_assert_ptr_nonnull(strstr(text, "mov.b32 %r1, %lanemask_eq;"));
@@ -75,7 +75,7 @@ START_TEST(predicated_statements_stay)
 	char why[GT_GRAFT_WHY] = "", *text;
 	unsigned which = 0;
 
-	ck_assert_msg(!gt_graft_stub_text(probe_text, &probe, 1, &which, 1, GT_POINT_EXIT, false, &text, why), "%s", why);
+	ck_assert_msg(!gt_graft_stub_text(probe_text, &probe, 1, &which, 1, GT_POINT_EXIT, GT_EXIT_TOGETHER, &text, why), "%s", why);
 	ck_assert_ptr_nonnull(strstr(text, "@%p1 mov.u32 %r2, %ctaid.y;"));
 	ck_assert_ptr_nonnull(strstr(text, "@!%p1 add.u64 %rd2, %rd1, 0x123456789a;"));
 	ck_assert_ptr_null(strstr(text, "%ctaid.x"));
@@ -96,7 +96,7 @@ static int stub_of(const char *probe_text, char **ret_text, char why[GT_GRAFT_WH
 	unsigned which = 0;
 
 	why[0] = '\0';
-	return gt_graft_stub_text(probe_text, &probe, 1, &which, 1, GT_POINT_ENTRY, false, ret_text, why);
+	return gt_graft_stub_text(probe_text, &probe, 1, &which, 1, GT_POINT_ENTRY, 0, ret_text, why);
 }
 
 static unsigned count_in(const char *text, const char *word)
@@ -183,26 +183,35 @@ START_TEST(texts_refused)
 	char why[GT_GRAFT_WHY], *text = NULL;
 	unsigned which = 0;
 
-	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_LOAD, false, &text, why), -EINVAL);
-	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_ENTRY, false, &text, why), -EINVAL);
-	ck_assert_int_eq(gt_graft_stub_text(test_probes, &entry, 1, &which, 0, GT_POINT_ENTRY, false, &text, why), -EINVAL);
+	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_LOAD, 0, &text, why), -EINVAL);
+	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_ENTRY, 0, &text, why), -EINVAL);
+	ck_assert_int_eq(gt_graft_stub_text(test_probes, &entry, 1, &which, 0, GT_POINT_ENTRY, 0, &text, why), -EINVAL);
 	ck_assert_int_eq(gt_graft_stub_text(".func p() { .reg .b32 %r; mov.u32 %r, %lanemask_ge; }", &entry, 1, &which,
-					    1, GT_POINT_ENTRY, false, &text, why), -EINVAL);
+					    1, GT_POINT_ENTRY, 0, &text, why), -EINVAL);
 	ck_assert_ptr_null(text);
 }
 END_TEST
 
-/* At exit the stack's address is another in every thread, as far as compilers see. */
-START_TEST(stack_at_exit)
+/* In the last form numbers and the stack's address are others in every thread, as far as compilers see. */
+START_TEST(opaque_constants)
 {
-	static const char place[] = "mov.u64 \t%SPL, __local_depot1;", number[] = "mov.u64 %rd1, 5;";
-	struct ptx_text text = { 0 };
+	static const struct {
+		const char *statement, *result;
+	} cases[] = {
+		{ "mov.u64 \t%SPL, __local_depot1;", "mov.b64 %SPL, __local_depot1; add.s64 %SPL, %SPL, %__gt_c; }" },
+		{ "mov.b32 %r1, -5;", "mov.b32 %r1, -5; add.s32 %r1, %r1, %__gt_y; }" },
+		{ "mov.u64 %rd1, %rd2;", NULL }, { "mov.u32 %r1, %laneid;", NULL }, { "mov.pred %p1, %p2;", NULL },
+	};
 
-	ck_assert_ptr_null(gt_stub_statement(&text, place, place + strlen(place), GT_EXIT_NONE, true));
-	ck_assert_ptr_null(gt_stub_statement(&text, number, number + strlen(number), GT_EXIT_ALONE, true));
-	ck_assert_ptr_eq(gt_stub_statement(&text, place, place + strlen(place), GT_EXIT_ALONE, true), place + strlen(place));
-	ck_assert_ptr_nonnull(strstr(text.data, "mov.u64 %SPL, __local_depot1; add.u64 %SPL, %SPL, %__gt_c; }"));
-	gt_text_free(&text);
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *text = cases[i].statement, *end = text + strlen(text), *expected = cases[i].result;
+		struct ptx_text out = { 0 };
+
+		ck_assert_ptr_null(gt_stub_statement(&out, text, end, GT_EXIT_ALONE, true));
+		ck_assert_ptr_eq(gt_stub_statement(&out, text, end, GT_EXIT_OPAQUE, true), expected ? end : NULL);
+		ck_assert(expected ? strstr(out.data, expected) != NULL : !out.data);
+		gt_text_free(&out);
+	}
 }
 END_TEST
 
@@ -284,7 +293,7 @@ int main(void)
 	tcase_add_loop_test(tcase, odd_texts_refused, 0, sizeof(odd_texts) / sizeof(odd_texts[0]));
 	tcase_add_test(tcase, long_texts_refused);
 	tcase_add_test(tcase, texts_refused);
-	tcase_add_test(tcase, stack_at_exit);
+	tcase_add_test(tcase, opaque_constants);
 	tcase_add_loop_test(tcase, divisions, 0, 4);
 	return run_case("stub-text", tcase);
 }

@@ -39,13 +39,13 @@ static const char *folder;
 START_TEST(write_program)
 {
 	const struct test_program *test = &test_programs[_i];
-	struct gt_probe probe = { .point = test->alone ? GT_POINT_EXIT : GT_POINT_ENTRY, .kernel = "*" };
+	struct gt_probe probe = { .point = test_program_is_at_exit(test) ? GT_POINT_EXIT : GT_POINT_ENTRY, .kernel = "*" };
 	struct machine *machine = machine_new(false);
 	char why[GT_GRAFT_WHY] = "", *function, *text, *probe_text = machine_link(machine, test->program, &function);
 	unsigned which = 0;
 
 	probe.function = function;
-	ck_assert_msg(!gt_graft_stub_text(probe_text, &probe, 1, &which, 1, probe.point, test->alone, &text, why), "%s", why);
+	ck_assert_msg(!gt_graft_stub_text(probe_text, &probe, 1, &which, 1, probe.point, test->form, &text, why), "%s", why);
 	ck_assert_int_eq(write_text(folder, test->stub, text), 0);
 	free(text);
 	free(probe_text);

@@ -12,7 +12,7 @@ static struct gt_cached_stub *stubs;
 static uint64_t stubs_config;	/* gt_session.config_hash: whose programs they are of */
 
 /* False: another form of it might do. */
-static bool try_stub(struct gt_cached_stub *cached, const unsigned *which, unsigned count, bool alone)
+static bool try_stub(struct gt_cached_stub *cached, const unsigned *which, unsigned count, enum gt_exit_form form)
 {
 	struct gt_compiled compiled = { 0 };
 	char *text;
@@ -20,7 +20,7 @@ static bool try_stub(struct gt_cached_stub *cached, const unsigned *which, unsig
 
 	cached->reason = GT_REASON_UNSUPPORTED;
 	if (gt_graft_stub_text(gt_session.text, gt_session.probes, gt_session.probe_count, which, count,
-			       cached->point, alone, &text, cached->why) < 0)
+			       cached->point, form, &text, cached->why) < 0)
 		return true;
 	if (!gt_compile(text, NULL, cached->arch, &compiled, cached->why, sizeof(cached->why))) {
 		cached->reason = GT_REASON_COMPILE;
@@ -35,13 +35,14 @@ static bool try_stub(struct gt_cached_stub *cached, const unsigned *which, unsig
 
 static void make_stub(struct gt_cached_stub *cached)
 {
+	unsigned forms = cached->point == GT_POINT_EXIT ? GT_EXIT_FORMS : 1;
 	unsigned which[GT_PROBES_MAX], count = 0;
 
 	for (unsigned i = 0; i < gt_session.probe_count; i++)
 		if (cached->probes >> i & 1)
 			which[count++] = i;
-	if (!try_stub(cached, which, count, false) && cached->point == GT_POINT_EXIT)
-		try_stub(cached, which, count, true);
+	for (unsigned form = 0; form < forms && !try_stub(cached, which, count, form); form++)
+		;
 }
 
 /* Those of an earlier controller's programs; what was grafted has copies. */

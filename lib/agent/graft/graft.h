@@ -23,15 +23,22 @@
 #define GT_GRAFT_WHY 192	/* bytes of a sentence that says why not */
 
 /*
+ * How probes do at exit what they do for several threads at once, in the order in which it
+ * should be tried, since each costs more than the one before: together, as those that
+ * happen to be there, for which the code must not let them part; or each thread alone,
+ * which also has every number and every place on the stack from sources that compilers
+ * cannot follow, so that nothing is kept for whole warps.
+ */
+enum gt_exit_form { GT_EXIT_TOGETHER, GT_EXIT_ALONE, GT_EXIT_OPAQUE, GT_EXIT_FORMS };
+
+/*
  * PTX of a kernel that does nothing but run, in this order, the probes `which`
- * (indices into probes) at `point`, GT_POINT_ENTRY or GT_POINT_EXIT.  alone: at
- * exit each thread does by itself what probes do for several at once; else those
- * that are together do it, for which the code must not let them part, and if it
- * does the stub is refused.  malloc'd, NUL-terminated.  -EINVAL with a sentence in
- * why, -ENOMEM.
+ * (indices into probes) at `point`, GT_POINT_ENTRY or GT_POINT_EXIT.  form: at exit; what
+ * it is not enough for is refused when the stub is opened.  malloc'd, NUL-terminated.
+ * -EINVAL with a sentence in why, -ENOMEM.
  */
 int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, unsigned probe_count,
-		       const unsigned *which, unsigned count, uint32_t point, bool alone, char **ret_text,
+		       const unsigned *which, unsigned count, uint32_t point, enum gt_exit_form form, char **ret_text,
 		       char why[GT_GRAFT_WHY]);
 
 /* A stub is immutable once opened and may serve several threads. */

@@ -30,6 +30,18 @@ static struct operands split(const char *text, const char *end)
 	return operands;
 }
 
+/* Behind the opcode when it is `opcode`, whole, or begins with it when that ends in a point. */
+static const char *behind(const char *text, const char *opcode)
+{
+	size_t length = strlen(opcode);
+
+	if (strncmp(text, opcode, length))
+		return NULL;
+	if (opcode[length - 1] == '.')
+		length += strcspn(text + length, " \t");
+	return strchr(" \t", text[length]) ? text + length : NULL;
+}
+
 static void add_operand(struct ptx_text *out, const struct operands *operands, unsigned index)
 {
 	gt_text_add(out, operands->at[index], operands->length[index]);
@@ -80,25 +92,46 @@ static bool write_value(struct ptx_text *out, const struct operands *operands, b
 	return true;
 }
 
-/* ---- the stack ---- */
+/* ---- numbers and places on the stack ---- */
 
-/* Where a program's local variables are: added to it, nothing that is the same in all threads stays in a register that they share. */
-static bool write_stack(struct ptx_text *out, const struct operands *operands)
+/*
+ * What compilers can follow to a number or to a place on the stack they keep and count on
+ * in uniform registers, up to addresses; so something is added that they cannot see is 0.
+ */
+static bool write_constant(struct ptx_text *out, const struct operands *operands, bool wide)
 {
 	static const char stack[] = "__local_depot";
+	const char *from = operands->count == 2 ? operands->at[1] : "%";
 
-	if (operands->count != 2 || strncmp(operands->at[1], stack, strlen(stack)))
+	if (!strchr("-0123456789", *from) && strncmp(from, stack, strlen(stack)))
 		return false;
-	gt_text_puts(out, "{ .reg .b64 %__gt_c; " ZERO_INTO_Y "cvt.u64.u32 %__gt_c, %__gt_y; mov.u64 ");
+	gt_text_puts(out, "{ .reg .b64 %__gt_c; " ZERO_INTO_Y "cvt.u64.u32 %__gt_c, %__gt_y; ");
+	gt_text_puts(out, wide ? "mov.b64 " : "mov.b32 ");
 	add_operand(out, operands, 0);
 	gt_text_puts(out, ", ");
 	add_operand(out, operands, 1);
-	gt_text_puts(out, "; add.u64 ");
+	gt_text_puts(out, wide ? "; add.s64 " : "; add.s32 ");
 	add_operand(out, operands, 0);
 	gt_text_puts(out, ", ");
 	add_operand(out, operands, 0);
-	gt_text_puts(out, ", %__gt_c; }");
+	gt_text_puts(out, wide ? ", %__gt_c; }" : ", %__gt_y; }");
 	return true;
+}
+
+static bool write_any_constant(struct ptx_text *out, const char *text, const char *end)
+{
+	static const char *const moves[] = { "mov.b32", "mov.u32", "mov.s32", "mov.b64", "mov.u64", "mov.s64" };
+	struct operands operands;
+	const char *at;
+
+	for (unsigned i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		at = behind(text, moves[i]);
+		if (!at)
+			continue;
+		operands = split(at, end);
+		return write_constant(out, &operands, strstr(moves[i], "64"));
+	}
+	return false;
 }
 
 /* ---- wide numbers ---- */
@@ -229,18 +262,6 @@ static bool write_alone(struct ptx_text *out, const struct operands *operands)
 
 /* ---- which statement is it ---- */
 
-/* Behind the opcode when it is `opcode`, whole, or begins with it when that ends in a point. */
-static const char *behind(const char *text, const char *opcode)
-{
-	size_t length = strlen(opcode);
-
-	if (strncmp(text, opcode, length))
-		return NULL;
-	if (opcode[length - 1] == '.')
-		length += strcspn(text + length, " \t");
-	return strchr(" \t", text[length]) ? text + length : NULL;
-}
-
 static bool write_group(struct ptx_text *out, const char *text, const char *end, bool alone)
 {
 	struct operands operands;
@@ -315,13 +336,11 @@ const char *gt_stub_statement(struct ptx_text *out, const char *text, const char
 		return end + 1;
 	if (form == GT_EXIT_NONE)
 		return NULL;
+	if (form == GT_EXIT_OPAQUE && write_any_constant(out, text, end))
+		return end + 1;
 	if ((at = behind(text, "mov.u32"))) {
 		operands = split(at, end);
 		return write_value(out, &operands, body) ? end + 1 : NULL;
 	}
-	if ((at = behind(text, "mov.u64"))) {
-		operands = split(at, end);
-		return write_stack(out, &operands) ? end + 1 : NULL;
-	}
-	return write_group(out, text, end, form == GT_EXIT_ALONE) ? end + 1 : NULL;
+	return write_group(out, text, end, form != GT_EXIT_TOGETHER) ? end + 1 : NULL;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "lib/agent/graft/graft.h"
 #include "lib/agent/instrument/text.h"
 
 /*
@@ -14,7 +15,7 @@
  * Where that is not enough each thread is a group of its own, in which it finds
  * itself alone.
  */
-enum gt_exit_form { GT_EXIT_NONE /* at entry */, GT_EXIT_TOGETHER, GT_EXIT_ALONE };
+#define GT_EXIT_NONE GT_EXIT_FORMS	/* at entry all of a warp are there */
 
 /*
  * Writes the statement at `text` in the form that it has in a stub; its end, or NULL

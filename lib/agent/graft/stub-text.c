@@ -170,10 +170,9 @@ static int instrument(const char *empty, const char *probe_text, const struct gt
 }
 
 int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, unsigned probe_count,
-		       const unsigned *which, unsigned count, uint32_t point, bool alone, char **ret_text,
+		       const unsigned *which, unsigned count, uint32_t point, enum gt_exit_form form, char **ret_text,
 		       char why[GT_GRAFT_WHY])
 {
-	enum gt_exit_form form = point != GT_POINT_EXIT ? GT_EXIT_NONE : alone ? GT_EXIT_ALONE : GT_EXIT_TOGETHER;
 	struct gt_ptx_plan plan = { .kernel_id = KERNEL_ID, .probes = which, .probe_count = count };
 	bool params = wants_params(probes, which, count);
 	const char *empty = params ? empty_kernel_params : empty_kernel;
@@ -194,7 +193,7 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 	free(flat);
 	if (r < 0)
 		return r;
-	r = rewrite(text, form, params, ret_text, why);
+	r = rewrite(text, point == GT_POINT_EXIT ? form : GT_EXIT_NONE, params, ret_text, why);
 	free(text);
 	return r;
 }
