@@ -147,20 +147,30 @@ static void note_failure(struct gt_kernel *kernel, CUresult result, const char *
 			kernel->name, (int)result, why);
 }
 
+/* Of code that ran: the context is done for, and nothing can be loaded any more. */
+static bool is_fault(CUresult result)
+{
+	return result >= CUDA_ERROR_ILLEGAL_ADDRESS && result <= CUDA_ERROR_LAUNCH_FAILED;
+}
+
+#define NOT_GIVEN "the driver does not give it from the program's own code either"
+
 void *gt_function_stand_in(void *handle, const char *name, enum gt_handle kind, CUresult result)
 {
 	struct gt_kernel *kernel = NULL;
+	char why[256] = NOT_GIVEN;
 	struct gt_loaded *loaded;
-	char why[256] = "the driver does not give it";
 	void *own = NULL;
 
 	pthread_mutex_lock(&gt_modules_lock);
-	loaded = name ? gt_loaded_get(handle) : NULL;
+	loaded = name && !is_fault(result) ? gt_loaded_get(handle) : NULL;
 	/* Kernels without programs are in the same image. */
 	if (loaded && gt_module_is_changed(loaded->module))
 		kernel = gt_loaded_kernel(loaded, name);
-	if (kernel && own_code(loaded, kernel, why, sizeof(why)))
+	if (kernel && own_code(loaded, kernel, why, sizeof(why))) {
+		snprintf(why, sizeof(why), NOT_GIVEN);
 		own = gt_ask_function_apart(loaded->own, NULL, name, kind);
+	}
 	if (own)
 		note_stand_in(loaded, own, result);
 	else if (kernel)
@@ -172,12 +182,12 @@ void *gt_function_stand_in(void *handle, const char *name, enum gt_handle kind, 
 void *gt_function_stand_in_here(void *kernel, CUresult result)
 {
 	struct gt_kernel *known = gt_function_find(kernel);
-	char why[256] = "the driver does not give it";
+	char why[256] = NOT_GIVEN;
 	CUfunction function = NULL;
 	struct gt_loaded *loaded;
 	void *own;
 
-	if (!known || !known->module || !gt_module_is_changed(known->module))
+	if (!known || !known->module || is_fault(result) || !gt_module_is_changed(known->module))
 		return NULL;
 	own = gt_function_own(kernel, why, sizeof(why));
 	if (own && gt_cu.cuKernelGetFunction(&function, own))
