@@ -102,6 +102,7 @@ static const struct variant variants[] = {
 	{ .name = "order", .entry = "entry-two", .one_block = true },
 	{ .name = "literal", .entry = "entry-literal", .one_block = true },
 	{ .name = "divide", .entry = "entry-divide", .exit = "exit-divide" },
+	{ .name = "generic", .entry = "entry-generic", .exit = "exit-generic" },
 	{ .name = "uniform", .entry = "entry-uniform", .exit = "exit-uniform" },
 	{ .name = "timeline", .entry = "entry-timeline", .exit = "exit-timeline", .timeline = true },
 };
@@ -369,6 +370,7 @@ static void expect(const struct run *run, const struct shape *shape, uint32_t id
 	/* Whatever it is, the same at both ends, and never 0. */
 	if (v->entry && !strcmp(v->entry, "entry-uniform"))
 		want[C_UNIFORM_ENTRY] = want[C_UNIFORM_EXIT] = run->dev[C_UNIFORM_ENTRY] ? run->dev[C_UNIFORM_ENTRY] : 1;
+	want[C_GENERIC] = v->entry && !strcmp(v->entry, "entry-generic") ? 2 * 5 * threads : 0;
 	if (v->entry && !strcmp(v->entry, "entry-divide"))
 		expect_divisions(shape, want);
 	want[C_LITERAL] = v->entry && !strcmp(v->entry, "entry-literal") ? LITERAL_RESULT : 0;

@@ -36,6 +36,7 @@ enum {
 	C_UNIFORM_EXIT,		/* the same number, made at exit */
 	C_QUOTIENTS,	/* sum of divide()'s quotients, by thread: see test_dividend() */
 	C_RESTS,
+	C_GENERIC,	/* 5 of each thread, by way of its stack */
 	C_COUNTERS,
 	C_SLOTS = 32,	/* ring()'s slots begin here: global thread index + 1 each */
 };
@@ -157,6 +158,13 @@ static const char test_probes[] =
 	"\tand.b32 %r4, %r1, 63; shr.u64 %rd3, %rd3, %r4; or.b64 %rd3, %rd3, 1;\n"
 	"\tdiv.u64 %rd4, %rd2, %rd3;\n\trem.u64 %rd5, %rd2, %rd3;\n"
 	"\tred.global.add.u64 [%rd1+136], %rd4; red.global.add.u64 [%rd1+144], %rd5;\n")
+	/* A place on the stack that compilers cannot tell from one in global memory. */
+	PROBE("generic",
+	"\t.local .align 8 .b8 generic_stack[16];\n"
+	"\tmov.u64 %rd2, generic_stack; cvta.local.u64 %rd2, %rd2; add.u64 %rd3, %rd1, 256;\n"
+	"\tmov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 123456789; selp.b64 %rd4, %rd3, %rd2, %p1;\n"
+	"\tmov.u64 %rd5, 5; st.volatile.u64 [%rd4+8], %rd5; ld.volatile.u64 %rd6, [%rd4+8];\n"
+	"\tred.global.add.u64 [%rd1+152], %rd6;\n")
 	PROBE("first", "\tld.volatile.global.u64 %rd2, [%rd1+112]; shl.b64 %rd2, %rd2, 1; or.b64 %rd2, %rd2, 1; st.volatile.global.u64 [%rd1+112], %rd2;\n")
 	PROBE("second", "\tld.volatile.global.u64 %rd2, [%rd1+112]; shl.b64 %rd2, %rd2, 2; or.b64 %rd2, %rd2, 2; st.volatile.global.u64 [%rd1+112], %rd2;\n");
 

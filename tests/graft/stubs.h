@@ -23,7 +23,7 @@ struct test_stub {
 
 #define TEST_ALONE 0x80000000u	/* in flags: each thread by itself at exit */
 
-#define TEST_STUBS 23
+#define TEST_STUBS 25
 static const struct test_stub test_stubs[TEST_STUBS] = {
 	{ "entry", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "entry" } },
 	{ "entry-warp", GT_POINT_ENTRY, GT_PER_WARP, 0, { "entry" } },
@@ -44,6 +44,8 @@ static const struct test_stub test_stubs[TEST_STUBS] = {
 	{ "exit-literal", GT_POINT_EXIT, GT_PER_BLOCK, 0, { "literal" } },
 	{ "entry-divide", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "divide" } },
 	{ "exit-divide", GT_POINT_EXIT, GT_PER_THREAD, 0, { "divide" } },
+	{ "entry-generic", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "generic" } },
+	{ "exit-generic", GT_POINT_EXIT, GT_PER_THREAD, 0, { "generic" } },
 	{ "entry-uniform", GT_POINT_ENTRY, GT_PER_THREAD, 0, { "uniform_entry" } },
 	{ "exit-uniform", GT_POINT_EXIT, GT_PER_THREAD, 0, { "uniform_exit" } },
 	{ "entry-timeline", GT_POINT_ENTRY, GT_PER_BLOCK, 0, { "__gt_timeline_entry" } },
