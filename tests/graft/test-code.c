@@ -205,6 +205,42 @@ START_TEST(accesses_without_descriptor)
 }
 END_TEST
 
+/* A negative offset has 32 bits in a generic access without descriptor; only loads from global memory have been seen with one. */
+START_TEST(accesses_below)
+{
+	static const struct { uint64_t high, low; bool taken; } words[] = {
+		{ 0x0c101900, 0xfffff80402047980, false },	/* LD.E R4, [R2-0x8] */
+		{ 0x0c101904, 0xfffff81302007985, false },	/* ST.E [R2-0x8], R19 */
+		{ 0x0c1e1900, 0xfffff80404097981, true },	/* LDG.E R9, [R4-0x8] */
+		{ 0x0c101b04, 0xfffff87686007986, false },	/* STG.E.64 [R134-0x8], R118 */
+		{ 0x0c10e384, 0xfffff8030400798e, false },	/* RED.E [R4-0x8], R3 */
+		{ 0x081ee5c6, 0xfffff810020879a8, false },	/* ATOMG.E.ADD.64 R8, [R2-0x8], R16 */
+	};
+	gt_word exit = (gt_word)0x000fea0003800000 << 64 | 0x794d, word = (gt_word)words[_i].high << 64 | words[_i].low;
+	gt_word code[2] = { word, exit };
+	struct gt_graft_stub stub = { .point = GT_POINT_EXIT, .arch = 90, .words = code, .count = 2 };
+	const char *why = "";
+
+	ck_assert_int_eq(gt_stub_make_divergent(&stub, &why), words[_i].taken ? 0 : -EINVAL);
+	if (!words[_i].taken)
+		ck_assert_ptr_nonnull(strstr(why, "below an address"));
+	if (_i < 2)
+		ck_assert_uint_eq(gt_bits(gt_without_descriptor(word), 32, 32), 0xfffffff8);
+}
+END_TEST
+
+/* NANOSLEEP R4 */
+START_TEST(waiting_at_exit)
+{
+	gt_word code[2] = { (gt_word)0x000fe20003800000 << 64 | 0x000000040000735d, (gt_word)0x000fea0003800000 << 64 | 0x794d };
+	struct gt_graft_stub stub = { .point = GT_POINT_EXIT, .arch = 90, .words = code, .count = 2 };
+	const char *why = "";
+
+	ck_assert_int_eq(gt_stub_make_divergent(&stub, &why), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(why, "waits for other threads"));
+}
+END_TEST
+
 /* What threads do with one another must follow the question who is there, before they can part. */
 START_TEST(groups_stay_together)
 {
@@ -246,6 +282,8 @@ int main(void)
 	tcase_add_loop_test(tcase, values_of_the_block, 0, 3);
 	tcase_add_test(tcase, values_take_their_time);
 	tcase_add_loop_test(tcase, accesses_without_descriptor, 0, 5);
+	tcase_add_loop_test(tcase, accesses_below, 0, 6);
+	tcase_add_test(tcase, waiting_at_exit);
 	tcase_add_test(tcase, groups_stay_together);
 	return run_case("code", tcase);
 }

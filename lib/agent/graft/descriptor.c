@@ -9,7 +9,8 @@
 static gt_word plain_generic(gt_word word)
 {
 	bool store = gt_op_proper(word) == 0x185;
-	unsigned data = gt_bits(word, 32, 8), offset = gt_bits(word, 40, 24);
+	unsigned data = gt_bits(word, 32, 8);
+	uint32_t offset = (gt_bits(word, 40, 24) ^ 0x800000) - 0x800000;	/* signed, of 32 bits there */
 
 	word = gt_with(gt_with(word, 32, 32, offset), 76, 1, 0);
 	return store ? gt_with(gt_with(word, 9, 3, 1), 64, 8, data) : word;

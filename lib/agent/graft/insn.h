@@ -48,6 +48,7 @@ enum gt_opcode_proper {
 	GT_OPP_BRXU = 0x158,
 	GT_OPP_JMP = 0x14a,
 	GT_OPP_BPT = 0x15c,
+	GT_OPP_NANOSLEEP = 0x15d,
 	GT_OPP_REDUX = 0x1c4,
 	GT_OPP_USETMAXREG = 0x1c8,
 };

@@ -112,7 +112,7 @@ ENDS = (("entered", "left"), ("params_in", "params_out"), ("quotients_in", "quot
 
 
 def values_at_exit(lab, name, *args):
-    """Programs at exit read parameters, divide, keep a warp's value, use a table, print, and find what those at entry did."""
+    """Programs at exit read parameters, divide, keep a warp's value, print, and find what those at entry did."""
     program = lab.program(name)
     bare, outcome = lab.bare(program, *args), lab.run_object("exits", program, *args)
     for line in bare.out.splitlines():

@@ -2,8 +2,9 @@
 /*
  * What programs at exit find is what programs at entry found, by kernel: [kernel id] of
  * entered and left are threads, of params_in and params_out sums of the first parameter's
- * low half, of blocks_in and the table blocks_out blocks.  A multiprocessor's number,
- * which a warp has in common, is asked for before threads part and used after.
+ * low half, of quotients_in and quotients_out sums of divisions of 64 bits, of blocks_in and
+ * blocks_out blocks.  A multiprocessor's number, which a warp has in common, is asked for
+ * before threads part and used after.  The first block of a launch prints at both ends.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -17,14 +18,7 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } entered SEC(".maps"), left SEC(".maps"), params_in SEC(".maps"), params_out SEC(".maps"), quotients_in SEC(".maps"),
-  quotients_out SEC(".maps"), blocks_in SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, KERNELS);
-	__type(key, __u32);
-	__type(value, __u64);
-} blocks_out SEC(".maps");
+  quotients_out SEC(".maps"), blocks_in SEC(".maps"), blocks_out SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -84,15 +78,9 @@ int on_block(struct gputrace_gpu_ctx *ctx)
 SEC("cuda.cta/exit:*")
 int on_block_end(struct gputrace_gpu_ctx *ctx)
 {
-	__u32 kernel = ctx->kernel_id;
-	__u64 zero = 0, *count;
-
-	bpf_map_update_elem(&blocks_out, &kernel, &zero, BPF_NOEXIST);
-	count = bpf_map_lookup_elem(&blocks_out, &kernel);
-	if (count)
-		__sync_fetch_and_add(count, 1);
+	add(&blocks_out, ctx->kernel_id, 1);
 	if (is_first(ctx))
-		bpf_printk("kernel %u ends", kernel);
+		bpf_printk("kernel %u ends", ctx->kernel_id);
 	return 0;
 }
 
