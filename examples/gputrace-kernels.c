@@ -56,7 +56,8 @@ static void print_kernel(const struct gputrace_kernel *kernel)
 	       gputrace_kernel_get_shared_bytes(kernel), gputrace_kernel_get_launches(kernel),
 	       route_name(kernel), tool_printable(gputrace_kernel_get_display_name(kernel)));
 	if (reason)
-		printf("%57s no probe: %s\n", "", tool_printable(reason));
+		printf("%57s %s%s\n", "", gputrace_kernel_get_route(kernel) == GPUTRACE_ROUTE_NONE ? "no probe: " : "",
+		       tool_printable(reason));
 	if (gputrace_kernel_get_plain_launches(kernel))
 		printf("%57s %" PRIu64 " launches without programs\n", "", gputrace_kernel_get_plain_launches(kernel));
 }

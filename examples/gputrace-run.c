@@ -55,8 +55,8 @@ static void handle(const struct gputrace_event *event, void *data)
 	}
 }
 
-/* How many kernels carry a program of this pattern; those that should and do not are named. */
-static unsigned count_probed(struct run *run, const char *pattern, unsigned *ret_matched)
+/* How many kernels carry a program of this pattern. */
+static unsigned count_probed(const struct run *run, const char *pattern, unsigned *ret_matched)
 {
 	const struct gputrace_kernel *kernel = NULL;
 	unsigned matched = 0, probed = 0;
@@ -67,16 +67,42 @@ static unsigned count_probed(struct run *run, const char *pattern, unsigned *ret
 		matched++;
 		if (gputrace_kernel_get_route(kernel) != GPUTRACE_ROUTE_NONE)
 			probed++;
-		else if (matched - probed <= NAMED_MAX)
-			tool_warn(&run->tool, "not in kernel %s: %s",
-				  tool_printable(gputrace_kernel_get_display_name(kernel)),
-				  gputrace_kernel_get_reason(kernel));
 	}
-	if (matched - probed > NAMED_MAX)
-		tool_warn(&run->tool, "and not in %u more; gputrace-kernels lists them",
-			  matched - probed - NAMED_MAX);
 	*ret_matched = matched;
 	return probed;
+}
+
+static int is_asked_for(const struct run *run, const struct gputrace_kernel *kernel)
+{
+	struct gputrace_program *program = NULL;
+
+	while ((program = gputrace_object_next_program(run->object, program))) {
+		const char *pattern = gputrace_program_get_pattern(program);
+
+		if (pattern && gputrace_kernel_name_matches(gputrace_kernel_get_name(kernel), pattern))
+			return 1;
+	}
+	return 0;
+}
+
+/* Kernels that should have programs and lack them, or some of them. */
+static void report_kernels(const struct run *run)
+{
+	const struct gputrace_kernel *kernel = NULL;
+	unsigned count = 0;
+
+	while ((kernel = gputrace_target_next_kernel(run->tool.target, kernel))) {
+		const char *reason = gputrace_kernel_get_reason(kernel);
+
+		if (!reason || !is_asked_for(run, kernel))
+			continue;
+		if (++count <= NAMED_MAX)
+			tool_warn(&run->tool, "%s kernel %s: %s",
+				  gputrace_kernel_get_route(kernel) == GPUTRACE_ROUTE_NONE ? "not in" : "not all in",
+				  tool_printable(gputrace_kernel_get_display_name(kernel)), tool_printable(reason));
+	}
+	if (count > NAMED_MAX)
+		tool_warn(&run->tool, "and so with %u more", count - NAMED_MAX);
 }
 
 static void list_kernels(const struct run *run)
@@ -182,6 +208,7 @@ int main(int argc, char **argv)
 	tool_follow(&run.tool, handle, &run);
 
 	print_maps(&run);
+	report_kernels(&run);
 	attached = report_programs(&run);
 	gputrace_link_unref(link);
 	gputrace_object_unref(run.object);

@@ -85,6 +85,11 @@ for form in ./ python; do
 	has 'no times of kernel bump: loaded before attach'
 	# On a busy host a tool may be too slow for this program, and says so.
 	has ' [0-9]+ lost'
+	# Of two programs, but said once.
+	tool_name="${run}gputrace-run"
+	follow ${run}gputrace-run examples/bpf/threads.bpf.o
+	has 'not in kernel bump: loaded before attach'
+	[ "$(grep -c 'not in kernel bump' "$dir/out")" = 1 ] || { echo "$tool_name: more than once"; cat "$dir/out"; failed=1; }
 	"$PYTHON3" -c 'import json, sys; json.load(open(sys.argv[1]))' "$dir/trace.json" || failed=1
 done
 ./gputrace-record -p $program true >"$dir/out" 2>&1 && failed=1
