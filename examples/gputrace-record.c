@@ -135,15 +135,16 @@ static void summarise(const struct record *record)
 		return;
 	}
 	fprintf(stderr, "%s: %" PRIu64 " launches, %" PRIu64 " kernels on the GPU, %" PRIu64 " driver calls, "
-		"%" PRIu64 " lost, clock error ", record->tool.name, record->launches, record->kernels,
-		record->calls, record->lost);
+		"%" PRIu64 " lost", record->tool.name, record->launches, record->kernels, record->calls,
+		record->lost);
 	if (record->max_error == UINT64_MAX) {
-		fprintf(stderr, "not known for some kernels\n");
-	} else {
-		fprintf(stderr, "at most ");
+		fprintf(stderr, ", clock error not known for some kernels");
+	} else if (record->kernels) {
+		fprintf(stderr, ", clock error at most ");
 		tool_print_us(stderr, 0, record->max_error);
-		fprintf(stderr, " us\n");
+		fprintf(stderr, " us");
 	}
+	fputc('\n', stderr);
 	if (record->unended)
 		fprintf(stderr, "%s: %" PRIu64 " kernels were not seen to end: they failed or were still running\n",
 			record->tool.name, record->unended);
@@ -223,6 +224,8 @@ static void check(struct record *record)
 		tool_fail(&record->tool, "--output is a file, not '-': without it events are printed");
 	if (record->tool.follow && (record->no_api || record->api_flags || record->functions_count))
 		tool_fail(&record->tool, "--follow takes what the other records: give --api, --no-api and --functions there");
+	if (record->tool.follow && record->publish)
+		tool_fail(&record->tool, "--follow and --publish do not go together: others can follow the same path");
 	if (record->no_api && record->api_flags)
 		tool_fail(&record->tool, "--api and --no-api do not go together");
 	if (record->api_flags == GPUTRACE_API_AGENT && (record->tool.pid || record->tool.all))

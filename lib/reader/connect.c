@@ -297,7 +297,7 @@ int gputrace_reader_connect(const char *path, struct gputrace_reader **ret_reade
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
 		r = -errno;
 		close(fd);
-		return gt_error(r, "%s: %s", path, r == -ECONNREFUSED ? "nobody publishes a stream there any more" :
+		return gt_error(r, "%s: %s", path, r == -ECONNREFUSED ? "nobody publishes a stream there" :
 				strerror(-r));
 	}
 	return gt_source_open(fd, ret_reader);

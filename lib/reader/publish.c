@@ -401,7 +401,8 @@ int gputrace_reader_publish(struct gputrace_reader *reader, const char *path, co
 	r = open_socket(publisher, reader);
 	if (r) {
 		gt_publisher_close(publisher);
-		return gt_error(r, "%s: %s", path, strerror(-r));
+		return gt_error(r, "%s: %s", path, r == -EADDRINUSE ? "is there already, and in use or no socket" :
+				strerror(-r));
 	}
 	reader->publisher = publisher;
 	return 0;

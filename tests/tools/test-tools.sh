@@ -71,6 +71,10 @@ for option in --no-api --api=agent --functions=libnccl.so.2:nccl*; do
 	expect 125 "the other records" ./gputrace-record --follow="$dir/none" "$option"
 done
 
+expect 125 "do not go together" ./gputrace-record --follow="$dir/none" --publish="$dir/other"
+expect 125 "is there already" ./gputrace-record --no-api --publish="$dir/text.bpf.o" -- true
+expect 125 "nobody publishes" ./gputrace-record --follow="$dir/text.bpf.o"
+
 # Where nothing can be recorded there is no summary of it.
 without=
 if [ "$(id -u)" = 0 ]; then
