@@ -29,6 +29,11 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(gputrace.Error, "agent"):
             gputrace.Target.spawn(["true"], agent="/nonexistent.so")
 
+    def test_a_command_is_a_list(self):
+        for command in "true", b"true":
+            with self.assertRaisesRegex(TypeError, "list of words"):
+                gputrace.Target.spawn(command)
+
     def test_not_an_object(self):
         for data in b"", b"not ELF", b"\x7fELF" + bytes(60):
             with self.assertRaises(gputrace.Error) as caught:

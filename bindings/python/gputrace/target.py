@@ -70,6 +70,8 @@ class Target(Handle):
                 context, powers of two; default 4 MiB each
         """
         result = ffi.new("struct gputrace_target **")
+        if isinstance(args, (str, bytes)):
+            raise TypeError(f"a list of words is needed, such as [{args!r}], not {args!r}")
         words = [path_bytes(word) for word in args]
         argv, _kept_words = _strings(words)
         envp, _kept_environment = (None, []) if env is None else _strings(
