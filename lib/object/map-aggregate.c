@@ -83,7 +83,8 @@ int gputrace_map_sum(struct gputrace_map *map, int instance, const void *key, si
 		r = sum_instance(map, instance, key, values, &sum);
 	free(values);
 	if (r == -ENOENT)
-		return gt_error(r, "map %s has no such key", map->name);
+		return gt_error(r, instance == GPUTRACE_INSTANCE_ALL && !gputrace_map_count_instances(map) ?
+				"map %s is in no CUDA context so far" : "map %s has no such key", map->name);
 	if (r >= 0)
 		*ret_sum = sum;
 	return r;

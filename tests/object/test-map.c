@@ -159,6 +159,7 @@ START_TEST(aggregates)
 	ck_assert_uint_eq(sum, 46);
 	/* no instance has the key yet; then two have */
 	ck_assert_int_eq(gputrace_map_sum(map, GPUTRACE_INSTANCE_ALL, &key, 4, &sum), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "in no CUDA context"));
 	memory = malloc(2 * gt_map_bytes(map));
 	for (i = 0; i < 2; i++) {
 		gt_map_write_initial(map, memory + i * gt_map_bytes(map));

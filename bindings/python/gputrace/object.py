@@ -26,6 +26,10 @@ class Object(Handle):
         super().__init__(own(pointer, lib.gputrace_object_unref))
         self._ctx = ctx
 
+    def __repr__(self) -> str:
+        what = "closed" if self.closed else f"programs {', '.join(self.programs)}; maps {', '.join(self.maps)}"
+        return f"<gputrace.Object {what}>"
+
     @classmethod
     def open(cls, path: Union[str, "os.PathLike[str]"], *, ctx: Optional[Context] = None) -> "Object":
         """Open an ELF file that clang made with ``-target bpf``."""
