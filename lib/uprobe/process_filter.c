@@ -5,12 +5,14 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/types.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "lib/uprobe/process_filter_config.h"
 #include "lib/uprobe/process_tree.h"
 #include "lib/util/notes.h"
+#include "lib/util/proc_stat.h"
 
 #define INITIAL_PID_NAMESPACE 0xeffffffcu	/* the kernel's PROC_PID_INIT_INO */
 
@@ -42,13 +44,29 @@ static int processes_fd(const struct gt_process_filter *filter)
 	return bpf_object__find_map_fd_by_name(filter->object, "processes");
 }
 
+/* With its last thread's memory, whether or not its parent knows; /proc may hide processes of others. */
+static bool has_ended(pid_t pid)
+{
+	struct gt_proc_stat stat;
+
+	if (gt_proc_stat_read(pid, &stat))
+		return kill(pid, 0) && errno == ESRCH;
+	return !gt_proc_has_memory(pid);
+}
+
+/* One that has memory after it was added has not come to gt_task_exit yet, which takes it out again. */
 static int add_process(void *data, pid_t pid)
 {
 	const struct gt_process_filter *filter = data;
 	uint32_t key = pid, value = 0;
 	int r = bpf_map_update_elem(processes_fd(filter), &key, &value, BPF_NOEXIST);
 
-	return r == 0 ? 1 : r == -EEXIST ? 0 : r;
+	if (r)
+		return r == -EEXIST ? 0 : r;
+	if (!has_ended(pid))
+		return 1;
+	bpf_map_delete_elem(processes_fd(filter), &key);
+	return 0;
 }
 
 static struct bpf_link *attach(const struct gt_process_filter *filter, const char *program)

@@ -71,6 +71,11 @@ static int if_alive(void *unused, int thread)
 	return !gt_proc_stat_read(thread, &stat) && stat.code ? thread : 0;
 }
 
+bool gt_proc_has_memory(int pid)
+{
+	return gt_proc_each_thread(pid, if_alive, NULL) > 0;
+}
+
 int gt_proc_thread(int pid)
 {
 	struct gt_proc_stat stat;

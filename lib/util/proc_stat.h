@@ -2,6 +2,7 @@
 #ifndef GT_UTIL_PROC_STAT_H
 #define GT_UTIL_PROC_STAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Of a process, or of one of its threads. */
@@ -20,6 +21,9 @@ int gt_proc_stat_read(int pid, struct gt_proc_stat *stat);
  */
 int gt_proc_each(int (*fn)(void *data, int pid), void *data);
 int gt_proc_each_thread(int pid, int (*fn)(void *data, int tid), void *data);
+
+/* Of any of its threads; false, too, for what is no process or is hidden from us. */
+bool gt_proc_has_memory(int pid);
 
 /*
  * A thread by whose number /proc leads into the process: the main one, or another

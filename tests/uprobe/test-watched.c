@@ -2,9 +2,11 @@
 /* Whose calls are seen: of one process and those that it starts, or of all; whatever becomes of them. */
 #include <check.h>
 #include <linux/sched.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -172,6 +174,104 @@ START_TEST(test_pid_reuse)
 }
 END_TEST
 
+static void end_at_once(int go, int ready)
+{
+	(void)go;
+	(void)ready;
+}
+
+/* It has ended when watching begins, and only its parent does not know yet: nobody is watched then, not its heir either. */
+START_TEST(test_ended_before)
+{
+	struct child child = child_start(end_at_once);
+	struct gt_api_trace *trace;
+	siginfo_t ended;
+
+	ck_assert_int_eq(waitid(P_PID, (id_t)child.pid, &ended, WEXITED | WNOWAIT), 0);
+	trace = fake_trace(child.pid, 0);
+	ck_assert(!gt_api_trace_has_processes(trace));
+	child_end(&child);
+	gt_api_trace_close(trace);
+}
+END_TEST
+
+static void parent_of_ended(int go, int ready)
+{
+	siginfo_t ended;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT);
+	tell(ready);
+	wait_go(go);
+}
+
+START_TEST(test_child_ended_before)
+{
+	struct child child = child_start(parent_of_ended);
+	struct gt_api_trace *trace;
+
+	child_wait_ready(&child);
+	trace = fake_trace(child.pid, 0);
+	ck_assert(gt_api_trace_has_processes(trace));
+	child_go(&child);
+	child_end(&child);
+	ck_assert(!gt_api_trace_has_processes(trace));
+	gt_api_trace_close(trace);
+}
+END_TEST
+
+static struct {
+	int go, ready;
+} pipes_of_thread;
+
+static void *call_in_thread(void *unused)
+{
+	char line[64] = "", state = 0;
+
+	(void)unused;
+	while (state != 'Z') {
+		FILE *file = fopen("/proc/self/stat", "r");
+
+		state = file && fgets(line, sizeof(line), file) ? strrchr(line, ')')[2] : 'Z';
+		if (file)
+			fclose(file);
+	}
+	call_twice(pipes_of_thread.go, pipes_of_thread.ready);
+	_exit(0);
+}
+
+/* The main thread has ended, another one goes on. */
+static void go_on_without_main(int go, int ready)
+{
+	pthread_t thread;
+
+	pipes_of_thread.go = go;
+	pipes_of_thread.ready = ready;
+	pthread_create(&thread, NULL, call_in_thread, NULL);
+	pthread_exit(NULL);
+}
+
+START_TEST(test_main_thread_ended_before)
+{
+	struct calls calls = { 0 };
+	struct child child = child_start(go_on_without_main);
+	struct gt_api_trace *trace;
+
+	child_wait_ready(&child);
+	trace = fake_trace(child.pid, 0);
+	ck_assert(gt_api_trace_has_processes(trace));
+	child_go(&child);
+	child_end(&child);
+	ck_assert(!gt_api_trace_has_processes(trace));
+	calls_take(trace, &calls);
+	ck_assert_uint_eq(calls.count, 1);
+	gt_api_trace_close(trace);
+	calls_clear(&calls);
+}
+END_TEST
+
 /* In a pid namespace of its own, as in a container: ids are those that the opener sees. */
 static int in_namespace(void)
 {
@@ -244,6 +344,9 @@ int main(void)
 	tcase_add_loop_test(t, test_killed, 0, 1);
 	tcase_add_loop_test(t, test_killed, GT_API_TRACE_SINGLE, GT_API_TRACE_SINGLE + 1);
 	tcase_add_test(t, test_pid_reuse);
+	tcase_add_test(t, test_ended_before);
+	tcase_add_test(t, test_child_ended_before);
+	tcase_add_test(t, test_main_thread_ended_before);
 	tcase_add_test(t, test_pid_namespace);
 	return run_case("watched", t);
 }
