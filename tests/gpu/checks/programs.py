@@ -153,7 +153,7 @@ def memory(run, bare, outcome):
         return "output right"
     counted = sum(values[0] for values in maps(outcome.out).get("accesses", {}).values())
     expect(counted or refused or not run.accesses, "no access was counted")
-    more = re.search(r"and not in (\d+) more", outcome.err)
+    more = re.search(r"and so with (\d+) more", outcome.err)
     left_out = len(refused) + (int(more.group(1)) if more else 0)
     return f"{counted} accesses of warps" + (f", {left_out} kernels refused" if left_out else "")
 
