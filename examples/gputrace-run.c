@@ -129,7 +129,8 @@ static int report_programs(struct run *run)
 		}
 		if (count_probed(run, pattern, &matched))
 			attached = 1;
-		if (matched)
+		/* Without CUDA there is nothing to match, which tool_finish() says. */
+		if (matched || !gputrace_target_count_agents(run->tool.target))
 			continue;
 		tool_warn(&run->tool, "program %s: no kernel matches '%s'",
 			  gputrace_program_get_name(program), pattern);

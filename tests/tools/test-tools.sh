@@ -44,6 +44,10 @@ for tool in "./gputrace-record --no-api" "./gputrace-run examples/bpf/threads.bp
 	expect 137 "did not use CUDA" $tool -- sh -c 'kill -9 $$'
 	GPUTRACE_AGENT=/nonexistent.so expect 125 "the agent" $tool -- true
 done
+# One reason is enough.
+if ./gputrace-run examples/bpf/threads.bpf.o true 2>&1 | grep "no kernel matches"; then
+	failed=1
+fi
 expect 125 "not 'magic'" ./gputrace-record --api=magic -- true
 expect 125 "the agent" ./gputrace-record --agent=/nonexistent.so -- true
 expect 125 "not a shared library" ./gputrace-record --agent="$dir/text.bpf.o" -- true
