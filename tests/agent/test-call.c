@@ -683,6 +683,44 @@ START_TEST(rings_are_given_back)
 }
 END_TEST
 
+static pthread_mutex_t lock_of_hook = PTHREAD_MUTEX_INITIALIZER;
+
+/* It comes by what would end a thread that is to end, once within a hook in a hook. */
+static void *hook_when_cancelled(void *ret_left)
+{
+	const struct timespec pause = { .tv_nsec = 1 };
+
+	pthread_cancel(pthread_self());
+	gt_enter();
+	pthread_mutex_lock(&lock_of_hook);
+	gt_enter();
+	nanosleep(&pause, NULL);
+	gt_leave();
+	nanosleep(&pause, NULL);
+	pthread_mutex_unlock(&lock_of_hook);
+	gt_leave();
+	*(bool *)ret_left = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A thread does not end in a hook with our locks, which others wait for, but when it is the program's again. */
+START_TEST(cancelled_threads_leave_first)
+{
+	bool left = false;
+	pthread_t thread;
+	void *result;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, hook_when_cancelled, &left), 0);
+	ck_assert_int_eq(pthread_join(thread, &result), 0);
+	ck_assert_ptr_eq(result, PTHREAD_CANCELED);
+	ck_assert(left);
+	ck_assert_int_eq(pthread_mutex_trylock(&lock_of_hook), 0);
+	pthread_mutex_unlock(&lock_of_hook);
+	ck_assert(gt_wait_until_left(0));
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("watched calls");
@@ -705,6 +743,7 @@ int main(void)
 	tcase_add_test(tcase, nobody_is_inside_in_a_child);
 	tcase_add_test(tcase, more_threads_than_places);
 	tcase_add_test(tcase, nobody_enters_unseen);
+	tcase_add_test(tcase, cancelled_threads_leave_first);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("a program with a seccomp filter");
 	tcase_add_test(tcase, without_membarrier);

@@ -28,6 +28,7 @@ struct place {
 static struct place places[OWN + SHARED];
 
 static _Thread_local struct place *my_place __attribute__((tls_model("initial-exec")));
+static _Thread_local int cancel_before __attribute__((tls_model("initial-exec")));
 static _Atomic uint32_t next_shared;
 static atomic_bool own_allowed;
 static pthread_key_t at_end;	/* value: the thread's own place */
@@ -93,6 +94,8 @@ bool gt_enter(void)
 
 	if (gt_depth++)
 		return false;
+	/* A thread that ended here would take our locks with it; it ends when it is the program's again. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_before);
 	place = my_place;
 	if (!place)
 		my_place = place = find_place();
@@ -109,13 +112,17 @@ bool gt_enter(void)
 void gt_leave(void)
 {
 	struct place *place = my_place;
+	int before = cancel_before;
 
+	/* From the next line on a signal's handler may enter for itself. */
+	atomic_signal_fence(memory_order_seq_cst);
 	if (--gt_depth)
 		return;
 	if (is_own(place))
 		atomic_store_explicit(&place->threads, 0, memory_order_release);
 	else
 		atomic_fetch_sub_explicit(&place->threads, 1, memory_order_release);
+	pthread_setcancelstate(before, NULL);
 }
 
 void gt_enter_in_child(void)

@@ -33,12 +33,12 @@ void gt_hooks_remove(bool unloading);
  * Is this call the program's own?  False while the driver or the agent is at
  * work on this thread, and in a forked child, where CUDA does not work and our
  * locks may be held by threads that do not exist.  Every gt_enter() is paired
- * with a gt_leave().
+ * with a gt_leave(), and in between the thread cannot be cancelled.
  */
 bool gt_enter(void);
 void gt_leave(void);
 
-/* Before the first session's hooks: from now on gt_enter() need not cost threads an atomic operation. */
+/* Before the first session's hooks: from now on gt_enter() counts most threads without an atomic operation. */
 void gt_enter_prepare(void);
 
 /* A forked child has no other threads, which may have been in hooks. */
