@@ -214,6 +214,12 @@ EXPORT u64 gt_rt_warp_sum(u64 value)
 }
 
 #ifdef __NVPTX__
+/* The lowest of these threads acts for all: their number, and 0 for the others. */
+static INLINE u32 lowest_for_all(u32 mask)
+{
+	return lane_id() == (u32)__builtin_ctz(mask) ? (u32)__builtin_popcount(mask) : 0;
+}
+
 /*
  * For how many threads this one shall add `value` to memory at `addr`, when all
  * that are active together add there.  The memory takes one thread's addition to
@@ -233,15 +239,13 @@ EXPORT u32 gt_rt_adders(u64 addr, u64 value, _Bool near, _Bool constant)
 		differ |= shuffle64(mask, value, leader) ^ value;
 	if (!all_agree(mask, !differ))
 		return 1;
-	return lane_id() == leader ? (u32)__builtin_popcount(mask) : 0;
+	return lowest_for_all(mask);
 }
 
 /* The same where all threads are known to add the same to the same place. */
 EXPORT u32 gt_rt_all_add(void)
 {
-	u32 mask = active_mask();
-
-	return lane_id() == (u32)__builtin_ctz(mask) ? (u32)__builtin_popcount(mask) : 0;
+	return lowest_for_all(active_mask());
 }
 #endif
 
