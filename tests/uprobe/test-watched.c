@@ -26,6 +26,19 @@ static void call_twice(int go, int ready)
 	fake.cuMemFree_v2(2);
 }
 
+/* A process that is ready is watched, and goes on to its end. */
+static struct gt_api_trace *watch_to_the_end(struct child child)
+{
+	struct gt_api_trace *trace;
+
+	child_wait_ready(&child);
+	trace = fake_trace(child.pid, 0);
+	ck_assert(gt_api_trace_has_processes(trace));
+	child_go(&child);
+	child_end(&child);
+	return trace;
+}
+
 /* Two processes call one library; the other one started before, as the watched one did. */
 START_TEST(test_filter)
 {
@@ -90,12 +103,8 @@ START_TEST(test_running_tree)
 {
 	struct calls calls = { 0 };
 	struct child child = child_start(parent_of_caller);
-	struct gt_api_trace *trace;
+	struct gt_api_trace *trace = watch_to_the_end(child);
 
-	child_wait_ready(&child);
-	trace = fake_trace(child.pid, 0);
-	child_go(&child);
-	child_end(&child);
 	calls_take(trace, &calls);
 	ck_assert_uint_eq(calls.count, 1);
 	ck_assert_uint_ne(calls.list[0].pid, child.pid);
@@ -150,14 +159,10 @@ START_TEST(test_pid_reuse)
 {
 	struct calls calls = { 0 };
 	struct child watched = child_start(call_twice);
-	struct gt_api_trace *trace;
+	struct gt_api_trace *trace = watch_to_the_end(watched);
 	pid_t pid = watched.pid, again;
 	struct clone_args args = { .exit_signal = SIGCHLD, .set_tid = (uintptr_t)&pid, .set_tid_size = 1 };
 
-	child_wait_ready(&watched);
-	trace = fake_trace(pid, 0);
-	child_go(&watched);
-	child_end(&watched);
 	again = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (again == 0) {
 		fake_open(&fake);
@@ -209,14 +214,8 @@ static void parent_of_ended(int go, int ready)
 
 START_TEST(test_child_ended_before)
 {
-	struct child child = child_start(parent_of_ended);
-	struct gt_api_trace *trace;
+	struct gt_api_trace *trace = watch_to_the_end(child_start(parent_of_ended));
 
-	child_wait_ready(&child);
-	trace = fake_trace(child.pid, 0);
-	ck_assert(gt_api_trace_has_processes(trace));
-	child_go(&child);
-	child_end(&child);
 	ck_assert(!gt_api_trace_has_processes(trace));
 	gt_api_trace_close(trace);
 }
@@ -256,14 +255,8 @@ static void go_on_without_main(int go, int ready)
 START_TEST(test_main_thread_ended_before)
 {
 	struct calls calls = { 0 };
-	struct child child = child_start(go_on_without_main);
-	struct gt_api_trace *trace;
+	struct gt_api_trace *trace = watch_to_the_end(child_start(go_on_without_main));
 
-	child_wait_ready(&child);
-	trace = fake_trace(child.pid, 0);
-	ck_assert(gt_api_trace_has_processes(trace));
-	child_go(&child);
-	child_end(&child);
 	ck_assert(!gt_api_trace_has_processes(trace));
 	calls_take(trace, &calls);
 	ck_assert_uint_eq(calls.count, 1);
@@ -276,14 +269,9 @@ END_TEST
 static int in_namespace(void)
 {
 	struct calls calls = { 0 };
+	struct gt_api_trace *trace = watch_to_the_end(child_start(parent_of_caller));
 	struct child child = child_start(parent_of_caller);
-	struct gt_api_trace *trace;
 
-	child_wait_ready(&child);
-	trace = fake_trace(child.pid, 0);
-	child_go(&child);
-	child_end(&child);
-	child = child_start(parent_of_caller);
 	child_wait_ready(&child);
 	child_go(&child);
 	child_end(&child);
