@@ -153,9 +153,9 @@ START_TEST(test_started_processes)
 	char text[128], *note;
 
 	ck_assert_msg(attach(names, 2, child.pid, &programs) == 0, "%s", gt_error_text());
+	ck_assert(gt_kernel_programs_have_processes(programs));
 	child_go(&child);
 	child_go(&other);
-	ck_assert(gt_kernel_programs_have_processes(programs));
 	child_end(&child);
 	child_end(&other);
 	ck_assert(!gt_kernel_programs_have_processes(programs));
