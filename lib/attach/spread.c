@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/compile/proof.h"
 #include "lib/object/object.h"
 #include "lib/util/error.h"
 #include "lib/verify/verify.h"
@@ -13,26 +14,26 @@
 #define COPIES_MIN 32u		/* fewer do not help much */
 #define BYTES_MAX (4u << 20)	/* of all copies of a map; each snapshot has them */
 
+/* By a program that is refused as it is: it may be another one by the time that it is attached. */
+#define USE_UNKNOWN (GT_USE_ANY + 1)
+
 /* What each GPU program does to values: for each one flags for each map of the object. */
 static int find_uses(const struct gputrace_object *object, uint8_t *uses)
 {
-	const struct gt_verify_opts opts = { .loop_budget = 1 };
-
 	for (unsigned i = 0; i < object->program_count; i++, uses += object->map_count) {
-		const struct gputrace_program *program = object->programs[i];
-		struct gt_verify_result *proof = NULL;
+		struct gputrace_program *program = object->programs[i];
+		const struct gt_verify_result *proof;
 		int r;
 
 		if (program->point == GPUTRACE_POINT_KERNEL)
 			continue;
-		r = gt_verify(&program->prog, &opts, &proof);
-		if (r)
-			memset(uses, GT_USE_ANY, object->map_count);
-		else
-			memcpy(uses, proof->map_uses, object->map_count);
-		gt_verify_result_free(proof);
+		r = gt_program_prove(program, &proof);
 		if (r == -ENOMEM)
 			return r;
+		if (r)
+			memset(uses, USE_UNKNOWN, object->map_count);
+		else
+			memcpy(uses, proof->map_uses, object->map_count);
 	}
 	return 0;
 }
@@ -52,7 +53,7 @@ static uint32_t copies_of(const struct gputrace_map *map)
 static bool is_added_to(const struct gputrace_map *map, uint8_t uses)
 {
 	return !map->layout_error && map->layout.kind == GT_KIND_ARRAY && gt_map_arena(map) == GT_ARENA_DEV && uses &&
-	       !(uses & GT_USE_OTHER);
+	       !(uses & (GT_USE_OTHER | USE_UNKNOWN));
 }
 
 static bool can_have_copies(const struct gputrace_map *map)
@@ -62,13 +63,16 @@ static bool can_have_copies(const struct gputrace_map *map)
 
 static int decide(struct gputrace_map *map, uint8_t uses)
 {
-	uint8_t before = map->spread_word == 4 ? GT_USE_ADD4 : GT_USE_ADD8;
+	uint8_t word = map->spread_word == 4 ? GT_USE_ADD4 : GT_USE_ADD8;
+	uint8_t more = map->spread ? GT_USE_ANY & ~word : GT_USE_OTHER;
 
-	if (map->added && (uses & GT_USE_OTHER || (map->spread && uses != before)))
+	if (map->added && uses & more)
 		return gt_error(-EBUSY, "map %s is kept as one that programs only add to; a program that came later does more: add all programs before the first is attached",
 				map->name);
-	map->added = is_added_to(map, uses);
-	if (map->added && !map->placed && can_have_copies(map) && uses != (GT_USE_ADD4 | GT_USE_ADD8)) {
+	if (map->added || !is_added_to(map, uses))
+		return 0;
+	map->added = true;
+	if (!map->placed && can_have_copies(map) && uses != (GT_USE_ADD4 | GT_USE_ADD8)) {
 		map->spread = copies_of(map);
 		map->spread_word = uses == GT_USE_ADD4 ? 4 : 8;
 	}

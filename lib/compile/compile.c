@@ -11,13 +11,11 @@
 #include "lib/compile/image-data.h"
 #include "lib/compile/ir.h"
 #include "lib/compile/llvm.h"
+#include "lib/compile/proof.h"
 #include "lib/util/error.h"
 #include "lib/verify/verify.h"
 
 #define DEFAULT_LEVEL 2u
-
-/* Rounds that a program's loops may make in all where the verifier cannot prove that they end. */
-#define LOOP_BUDGET 65536u
 
 static int check_opts(const struct gputrace_compile_opts *opts, struct gputrace_compile_opts *ret_opts)
 {
@@ -124,40 +122,17 @@ static int compile_image(const struct gputrace_program *program, const struct gt
 	return r;
 }
 
-static int verify(struct gputrace_program *program, struct gt_verify_result **ret_proof)
+static int prove_and_compile(struct gputrace_program *program, const struct gputrace_compile_opts *opts, bool gpu,
+			     struct gputrace_image *image)
 {
-	struct gt_verify_opts opts = { .log_level = 1, .loop_budget = LOOP_BUDGET };
-	struct gt_verify_result *proof = NULL;
-	int r;
+	const struct gt_verify_result *proof = NULL;
+	int r = 0;
 
-	if (!program->prog.context_size)
-		return gt_error(-EACCES, "program %s takes plain memory, which cannot be verified", program->name);
-	r = gt_verify(&program->prog, &opts, &proof);
+	if (!(opts->flags & GPUTRACE_COMPILE_UNVERIFIED))
+		r = gt_program_prove(program, &proof);
 	if (proof)
 		gt_program_set_log(program, strdup(proof->log));
-	if (r < 0) {
-		gt_verify_result_free(proof);
-		return r;
-	}
-	*ret_proof = proof;
-	return 0;
-}
-
-static int verify_and_compile(struct gputrace_program *program, const struct gputrace_compile_opts *opts, bool gpu,
-			      struct gputrace_image *image)
-{
-	struct gt_verify_result *proof = NULL;
-	int r;
-
-	if (!(opts->flags & GPUTRACE_COMPILE_UNVERIFIED)) {
-		r = verify(program, &proof);
-		if (r < 0)
-			return r;
-	}
-	r = compile_image(program, proof, gpu, opts->optimize, image);
-	if (proof)
-		gt_verify_result_free(proof);
-	return r;
+	return r < 0 ? r : compile_image(program, proof, gpu, opts->optimize, image);
 }
 
 /* GPU programs are looked for in the cache first. */
@@ -173,7 +148,7 @@ static int compile_cached(struct gputrace_program *program, const struct gputrac
 		gt_program_set_log(program, log);
 		return 0;
 	}
-	r = verify_and_compile(program, opts, true, image);
+	r = prove_and_compile(program, opts, true, image);
 	if (r >= 0)
 		gt_cache_store(&key, image, gputrace_program_get_log(program));
 	return r;
@@ -199,7 +174,7 @@ static int compile(struct gputrace_program *program, const struct gputrace_compi
 	if (gpu && !(opts.flags & (GPUTRACE_COMPILE_UNVERIFIED | GPUTRACE_COMPILE_UNCACHED)))
 		r = compile_cached(program, &opts, image);
 	else
-		r = verify_and_compile(program, &opts, gpu, image);
+		r = prove_and_compile(program, &opts, gpu, image);
 	if (r < 0) {
 		free_image(image);
 		return r;

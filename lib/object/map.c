@@ -323,6 +323,8 @@ int gt_map_instance_memory(struct gputrace_map *map, int instance, bool write, v
 			map->initial = calloc(1, map->layout.bytes);
 		if (!map->initial)
 			return gt_error(-ENOMEM, "out of memory for map %s", map->name);
+		if (write && map->desc.read_only)
+			map->object->revision++;
 		*ret_memory = map->initial;
 		return 0;
 	}

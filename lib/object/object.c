@@ -15,6 +15,7 @@
 #include "lib/object/gpu-abi.h"
 #include "lib/object/section-name.h"
 #include "lib/util/error.h"
+#include "lib/verify/verify.h"
 
 #define FILE_MAX (256u << 20)
 
@@ -46,6 +47,7 @@ static void free_program(struct gputrace_program *program)
 	free(program->pattern);
 	free(program->opcode);
 	free(program->log);
+	gt_verify_result_free(program->proof);
 	free(program);
 }
 
@@ -121,6 +123,7 @@ static void share_maps(struct gputrace_object *object)
 {
 	unsigned i;
 
+	object->revision++;
 	for (i = 0; i < object->program_count; i++) {
 		object->programs[i]->prog.maps = object->descs;
 		object->programs[i]->prog.map_count = object->map_count;

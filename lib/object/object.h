@@ -10,6 +10,7 @@
 
 struct gputrace_ctx;
 struct btf;
+struct gt_verify_result;
 
 struct gputrace_program {
 	struct gputrace_object *object;
@@ -21,6 +22,9 @@ struct gputrace_program {
 	struct gt_prog prog;		/* GPU programs only, else without instructions */
 	char *log;			/* of the last compilation, may be NULL */
 	bool adds_later;		/* what it adds to, nobody on the GPU reads */
+	struct gt_verify_result *proof;	/* gt_program_prove()'s, may be NULL */
+	int verdict;			/* what came with it, */
+	uint64_t proof_revision;	/* of the object as it was then */
 };
 
 struct gputrace_object {
@@ -35,6 +39,7 @@ struct gputrace_object {
 	struct gputrace_map **maps;	/* gt_prog.maps in the same order */
 	const struct gt_map_desc **descs;
 	unsigned map_count;
+	uint64_t revision;		/* goes up with each change of maps or constants, which proofs depend on */
 };
 
 /* An empty object; takes its own copy of name. */
