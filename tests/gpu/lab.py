@@ -109,12 +109,13 @@ class Resident(threading.Thread):
 class Lab:
     """A build tree of libgputrace, a device, and a folder for what is made here."""
 
-    def __init__(self, build, device, scratch, programs):
+    def __init__(self, build, device, scratch, programs, seconds):
         self.build = pathlib.Path(build).resolve()
         self.device = device
         self.scratch = pathlib.Path(scratch)
         self.programs = pathlib.Path(programs).resolve()
         self.programs.mkdir(parents=True, exist_ok=True)
+        self.seconds = seconds  # how long to watch what is better watched for long
         self.nvcc = self.find_nvcc()
         self.arch = self.find_arch()
         self.environment = self.find_environment()
@@ -136,6 +137,15 @@ class Lab:
         candidates += [home + "/bin/nvcc" for home in homes if home]
         candidates += sorted(map(str, pathlib.Path("/usr/local").glob("cuda*/bin/nvcc")), reverse=True)
         return next((path for path in candidates if path and os.access(path, os.X_OK)), None)
+
+    @functools.cached_property
+    def gpus(self):
+        """Those that programs may use, as CUDA_VISIBLE_DEVICES names them."""
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        if visible is not None:
+            return [name for name in visible.split(",") if name]
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True).stdout
+        return re.findall(r"^GPU (\d+):", listed, re.MULTILINE)
 
     @staticmethod
     def find_arch():
@@ -244,14 +254,14 @@ class Lab:
         interpreter = [sys.executable, "-B"] if str(program).endswith(".py") else []
         return [*interpreter, program, *args]
 
-    def bare(self, program, *args, env=None):
+    def bare(self, program, *args, env=None, timeout=600):
         """The program by itself; one that lacks something ends with 77 and says what."""
         words = self.command(program, args)
         if self.device == "sim":
             # The tool puts the software device in the loader's path; nothing is attached but the timeline.
             outcome = self.tool("gputrace-record", "--no-api", "-o", "/dev/null", "--", *words, env=env)
         else:
-            outcome = self.call(*words, env=env)
+            outcome = self.call(*words, env=env, timeout=timeout)
         if outcome.status == 77:
             raise Skip(outcome.out.strip())
         return outcome.good()
@@ -286,13 +296,13 @@ class Lab:
                 found[-1] = found[-1]._replace(reason=reason.group(1))
         return found
 
-    def run_object(self, name, program, *args, options=(), env=None):
+    def run_object(self, name, program, *args, options=(), env=None, timeout=600):
         """Run under gputrace-run with an object of examples/bpf or tests/gpu/probes."""
         folders = [self.build / "examples/bpf", self.build / "tests/gpu/probes"]
         paths = [folder / f"{name}.bpf.o" for folder in folders]
         path = next((path for path in paths if path.exists()), None)
         expect(path, f"{name}.bpf.o is not built")
-        outcome = self.tool("gputrace-run", *options, path, "--", *self.command(program, args), env=env)
+        outcome = self.tool("gputrace-run", *options, path, "--", *self.command(program, args), env=env, timeout=timeout)
         # The command ended well, and nothing could be attached to any kernel: it says so of each.
         if outcome.status == NOTHING_DONE and outcome.refusals():
             return outcome

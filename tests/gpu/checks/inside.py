@@ -9,7 +9,7 @@ from checks.cost import times
 from checks.registry import check
 from lab import Skip, expect
 
-SELVES = (("with-cupy",), ("with-triton",), ("torch-step", "eager"), ("torch-step", "compiled"), ("torch-step", "graph"))
+SELVES = (("with-cupy",), ("with-triton",), ("with-jax",), ("torch-step", "eager"), ("torch-step", "compiled"), ("torch-step", "graph"))
 SLACK_PART = 0.03
 CLOSE_NS, LIMIT_NS = 1000, 2000
 TITLE = "A step of PyTorch by gputrace.trace() and by torch.profiler"
@@ -38,7 +38,7 @@ def inside(lab, name, *args):
 
 @check
 def inside_themselves(lab):
-    """CuPy, Triton and PyTorch programs within gputrace.trace(): same output, and the kernels that gputrace-record sees."""
+    """CuPy, Triton, JAX and PyTorch programs within gputrace.trace(): same output, and the kernels that gputrace-record sees."""
     seen, missing = [], []
     for name, *args in SELVES:
         try:

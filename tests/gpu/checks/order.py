@@ -83,7 +83,7 @@ def clock(lab):
     """The clock by itself, against pings of a resident kernel that it was not given."""
     if lab.device == "sim":
         raise Skip("the software device's clock is the host's")
-    outcome = lab.call(lab.program("clock"), "8")
+    outcome = lab.call(lab.program("clock"), str(max(lab.seconds, 8)), timeout=lab.seconds + 120)
     if outcome.status == 77:
         raise Skip(outcome.out.strip().splitlines()[-1])
     last = next((line for line in reversed(outcome.out.splitlines()) if line.startswith("clock:")), outcome.err)

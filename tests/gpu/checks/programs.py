@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Every program: bare, with the timeline, with counts at entry and exit of every kernel,
-with probes at every access to memory.  Its output stays the same, what it states of its
+Every program: bare, with the timeline, with counts at entry and exit of every kernel by
+machine code and by PTX, with probes at every access to memory.  Its output stays the same, what it states of its
 launches is what was seen, and every kernel is listed, with the reason if it lacks a probe.
 """
 
 import collections
 import concurrent.futures
 import fnmatch
+import math
 import re
 import typing
 
@@ -56,6 +57,7 @@ RUNS = {
     "fault-assert": Run("fault", ("assert",), fails=True),
     "fault-trap": Run("fault", ("trap",), fails=True),
     "fork": Run("fork"),
+    "gemms": Run("gemms", slow=True, **LIBRARY),
     "getproc": Run("getproc"),
     "graph-change": Run("graph-change", graphs=True),
     "graph-device": Run("graph-device", graphs=True, **LIBRARY),
@@ -63,6 +65,7 @@ RUNS = {
     "gridsync": Run("gridsync"),
     "hostfunc": Run("hostfunc"),
     "jitlink": Run("jitlink", machine_code=True, **LIBRARY),
+    "jax": Run("with-jax", slow=True, **LIBRARY),
     "launches": Run("launches"),
     "link": Run("link", machine_code=True, **LIBRARY),
     "managed": Run("managed"),
@@ -74,15 +77,20 @@ RUNS = {
     "pdl": Run("pdl"),
     "pool": Run("pool", graphs=True),
     "printf": Run("printf"),
+    "random": Run("random", **LIBRARY),
     "rdc": Run("rdc", **LIBRARY),
     "returns": Run("returns"),
     "runtime-none": Run("runtime-none"),
     "shapes": Run("shapes"),
+    "solver": Run("solver", **LIBRARY),
     "sort": Run("sort"),
+    "sparse": Run("sparse", **LIBRARY),
     "surface": Run("surface", accesses=False),
     "texture": Run("texture"),
     "torch-compiled": Run("torch-step", ("compiled",), slow=True, **LIBRARY),
     "torch-eager": Run("torch-step", ("eager",), slow=True, **LIBRARY),
+    **{f"torch-{kind}": Run("torch-ops", (kind,), slow=True, **LIBRARY) for kind in ("fp32", "tf32", "bf16", "fp16")},
+    "torch-fp16-graph": Run("torch-ops", ("fp16", "graph"), graphs=True, slow=True, **LIBRARY),
     "torch-graph": Run("torch-step", ("graph",), graphs=True, slow=True, **LIBRARY),
     "triton": Run("with-triton", slow=True, **LIBRARY),
     "twins": Run("twins", ("--rounds", "20")),
@@ -131,7 +139,11 @@ def timeline(run, bare, found, recorded):
     return f"{seen} kernels, {len(trace.launches)} launches"
 
 
-def entry_and_exit(run, bare, without, outcome):
+def launched_threads(trace):
+    return sum(math.prod(kernel["args"]["grid"] + kernel["args"]["block"]) for kernel in trace.kernels)
+
+
+def entry_and_exit(run, bare, without, trace, outcome):
     same_output(outcome, bare)
     if run.fails:
         return "output right"
@@ -139,9 +151,27 @@ def entry_and_exit(run, bare, without, outcome):
     entered, left = only(found, "entered"), only(found, "left")
     expect(entered == left, f"{entered} threads entered, {left} left")
     expect(entered, "no thread was counted")
-    if bare.states("threads") and not without:
-        expect(entered == bare.number("threads"), f"{entered} threads entered, {bare.number('threads')} were launched")
+    if not without and (bare.states("threads") or not run.graphs):
+        threads = bare.number("threads") if bare.states("threads") else launched_threads(trace)
+        expect(entered == threads, f"{entered} threads entered, {threads} were launched")
     return f"{entered} = {left} threads"
+
+
+def left_out(outcome):
+    """How many kernels gputrace-run says that it could not put programs in."""
+    more = re.search(r"and so with (\d+) more", outcome.err)
+    return len(outcome.refusals()) + (int(more.group(1)) if more else 0)
+
+
+def by_ptx(run, bare, grafted, woven):
+    """The other route: the same counts, where every kernel has PTX."""
+    same_output(woven, bare)
+    if left_out(woven):
+        return f"{left_out(woven)} kernels have none"
+    if not run.fails:
+        first, second = ({name: only(maps(outcome.out), name) for name in ("entered", "left")} for outcome in (grafted, woven))
+        expect(first == second, f"{first}, but by PTX {second}")
+    return "the same"
 
 
 def memory(run, bare, outcome):
@@ -153,13 +183,11 @@ def memory(run, bare, outcome):
         return "output right"
     counted = sum(values[0] for values in maps(outcome.out).get("accesses", {}).values())
     expect(counted or refused or not run.accesses, "no access was counted")
-    more = re.search(r"and so with (\d+) more", outcome.err)
-    left_out = len(refused) + (int(more.group(1)) if more else 0)
-    return f"{counted} accesses of warps" + (f", {left_out} kernels refused" if left_out else "")
+    return f"{counted} accesses of warps" + (f", {left_out(outcome)} kernels refused" if refused else "")
 
 
 TITLE = "Programs"
-COLUMNS = ("program", "kernels", "timeline", "entry and exit", "memory", "without probe")
+COLUMNS = ("program", "kernels", "timeline", "entry and exit", "by PTX", "memory", "without probe")
 
 
 def row(lab, name, run):
@@ -167,15 +195,17 @@ def row(lab, name, run):
         raise Skip("the software device runs no machine code, nor the CUDA runtime")
     program, args = lab.program(run.program), run.args
     bare = lab.bare(program, *args)
-    with concurrent.futures.ThreadPoolExecutor(4 if run.slow else 1) as pool:
-        runs = [pool.submit(call, *words, program, *args) for call, *words in (
-            (lab.list_kernels,), (lab.record,), (lab.run_object, "threads"), (lab.run_object, "memory"))]
-    listed, recorded, counted, accessed = (each.result() for each in runs)
+    with concurrent.futures.ThreadPoolExecutor(5 if run.slow else 1) as pool:
+        runs = [pool.submit(call, *words, program, *args, env=env) for call, env, *words in (
+            (lab.list_kernels, None), (lab.record, None), (lab.run_object, None, "threads"),
+            (lab.run_object, {"GPUTRACE_ROUTE": "ptx"}, "threads"), (lab.run_object, None, "memory"))]
+    listed, recorded, counted, woven, accessed = (each.result() for each in runs)
     without = kernels(run, bare, listed)
     routes = [kernel.route for kernel in listed[1]]
     cells = [", ".join(f"{routes.count(route)} {route}" for route in sorted(set(routes))),
              timeline(run, bare, listed[1], recorded),
-             entry_and_exit(run, bare, without, counted),
+             entry_and_exit(run, bare, without, recorded[1], counted),
+             by_ptx(run, bare, counted, woven),
              memory(run, bare, accessed),
              "; ".join(f"{count}: {reason}" for reason, count in collections.Counter(
                  kernel.reason for kernel in without).items())]

@@ -69,7 +69,7 @@ def launches(lab):
 @check
 def graphs(lab):
     """Graphs that are long, many, nested, changed and destroyed."""
-    return suite(lab, "tests/e2e/test-graphs")
+    return suite(lab, "tests/e2e/test-graphs", env={"GPUTRACE_TEST_REPLAYS": "30000" if lab.seconds >= 100 else "3000"})
 
 
 @check
