@@ -2,10 +2,10 @@
 /*
  * What a recorded driver call costs the program: calls [--device=sim] [ROUNDS]
  *
- * Runs itself as the traced program: bare, with uprobes, with the agent's hooks,
- * and with the agent in it but no calls recorded.  A round is 512 launches of an
- * empty kernel and 4,096 calls of cuCtxGetCurrent; what is printed is the mean of
- * a call in the best round, ns, and the median of the rounds.
+ * Runs itself as the traced program: bare, with the agent in it but no calls recorded,
+ * with the agent's hooks and with uprobes, with stacks and without, and while nobody
+ * reads.  A round is 512 launches of an empty kernel and 4,096 calls of cuCtxGetCurrent;
+ * what is printed is the mean of a call in the best round, ns, and the median of the rounds.
  */
 #include <dlfcn.h>
 #include <gputrace/gputrace.h>
@@ -123,6 +123,28 @@ static int run_program(int rounds)
 
 /* ---- the tracer ---- */
 
+enum reading { KEEPS_UP, IDLE, ABSENT };
+
+struct way {
+	const char *name;
+	uint32_t flags;		/* 0: calls are not recorded */
+	uint32_t stack_frames, stack_bytes;
+	enum reading reading;
+};
+
+static const struct way ways[] = {
+	{ .name = "the agent, no calls recorded" },
+	{ .name = "the agent's hooks", .flags = GPUTRACE_API_AGENT },
+	{ .name = "the agent's hooks, the reader idle", .flags = GPUTRACE_API_AGENT, .reading = IDLE },
+	{ .name = "the agent's hooks, no reader", .flags = GPUTRACE_API_AGENT, .reading = ABSENT },
+	{ .name = "the agent's hooks, 16 frames of stack", .flags = GPUTRACE_API_AGENT, .stack_frames = 16 },
+	{ .name = "the agent's hooks, 2 KiB of stack", .flags = GPUTRACE_API_AGENT, .stack_bytes = 2048 },
+	{ .name = "uprobes", .flags = GPUTRACE_API_UPROBES },
+	{ .name = "uprobes, the reader idle", .flags = GPUTRACE_API_UPROBES, .reading = IDLE },
+	{ .name = "uprobes, 16 frames of stack", .flags = GPUTRACE_API_UPROBES, .stack_frames = 16 },
+	{ .name = "uprobes, 2 KiB of stack", .flags = GPUTRACE_API_UPROBES, .stack_bytes = 2048 },
+};
+
 static int failed(const char *what)
 {
 	fprintf(stderr, "%s: %s\n", what, gputrace_last_error());
@@ -146,31 +168,55 @@ static void follow(struct gputrace_reader *reader)
 	       (unsigned long long)launches, (unsigned long long)gputrace_reader_get_lost(reader));
 }
 
-/* flags UINT32_MAX: calls are not recorded. */
-static int trace(const char *what, char *const argv[], uint32_t device, uint32_t flags)
+/* Until the program has ended, the target's agents are served and nothing is read. */
+static void idle(struct gputrace_target *target)
+{
+	while (!gputrace_target_has_exited(target, NULL)) {
+		gputrace_target_dispatch(target);
+		usleep(1000);
+	}
+}
+
+static int run_traced(const struct way *way, struct gputrace_target *target)
+{
+	struct gputrace_reader *reader = NULL;
+	int r = 0;
+
+	if (way->reading != ABSENT)
+		r = gputrace_reader_new(target, NULL, &reader);
+	if (!r)
+		r = gputrace_target_resume(target);
+	if (!r && way->reading != KEEPS_UP)
+		idle(target);
+	if (!r && reader)
+		follow(reader);
+	gputrace_reader_unref(reader);
+	return r ? failed(way->name) : 0;
+}
+
+static int trace(const struct way *way, char *const argv[], uint32_t device)
 {
 	struct gputrace_spawn_opts spawn = { .size = sizeof(spawn), .device = device };
-	struct gputrace_api_opts opts = { .size = sizeof(opts), .flags = flags | GPUTRACE_API_QUERIES,
-					  .ring_bytes = 16 << 20 };
+	struct gputrace_api_opts opts = {
+		.size = sizeof(opts), .flags = way->flags | GPUTRACE_API_QUERIES, .ring_bytes = 16 << 20,
+		.stack_frames = way->stack_frames, .stack_bytes = way->stack_bytes,
+	};
 	struct gputrace_link *link = NULL;
 	struct gputrace_target *target;
-	struct gputrace_reader *reader;
+	int r;
 
-	printf("%s\n", what);
+	printf("%s\n", way->name);
 	fflush(stdout);
 	if (gputrace_target_spawn(NULL, argv, &spawn, &target))
-		return failed(what);
-	if (flags != UINT32_MAX && gputrace_attach_api(target, &opts, &link)) {
+		return failed(way->name);
+	if (way->flags && gputrace_attach_api(target, &opts, &link)) {
 		gputrace_target_unref(target);
-		return failed(what);
+		return failed(way->name);
 	}
-	if (gputrace_reader_new(target, NULL, &reader) || gputrace_target_resume(target))
-		return failed(what);
-	follow(reader);
-	gputrace_reader_unref(reader);
+	r = run_traced(way, target);
 	gputrace_link_unref(link);
 	gputrace_target_unref(target);
-	return 0;
+	return r;
 }
 
 static int run_bare(const char *program, const char *rounds, uint32_t device)
@@ -190,7 +236,7 @@ int main(int argc, char **argv)
 	uint32_t device = argc > 1 && !strcmp(argv[1], "--device=sim") ? GPUTRACE_DEVICE_SIM : GPUTRACE_DEVICE_REAL;
 	const char *rounds = argc > (device ? 2 : 1) ? argv[argc - 1] : "50";
 	char *const program[] = { argv[0], "--program", (char *)(uintptr_t)rounds, NULL };
-	int count = atoi(rounds);
+	int count = atoi(rounds), failures;
 
 	if (count < 1 || count > ROUNDS_MAX) {
 		fprintf(stderr, "usage: %s [--device=sim] [ROUNDS up to %d]\n", argv[0], ROUNDS_MAX);
@@ -198,8 +244,8 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && !strcmp(argv[1], "--program"))
 		return run_program(count);
-	return run_bare(argv[0], rounds, device) |
-	       trace("the agent, no calls recorded", program, device, UINT32_MAX) |
-	       trace("the agent's hooks", program, device, GPUTRACE_API_AGENT) |
-	       trace("uprobes", program, device, GPUTRACE_API_UPROBES);
+	failures = run_bare(argv[0], rounds, device);
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		failures += trace(&ways[i], program, device);
+	return failures != 0;
 }
