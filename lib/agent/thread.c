@@ -26,6 +26,7 @@ static void release(void *data)
 	struct gt_thread *thread = data;
 
 	gt_thread_known = NULL;
+	gt_leave_at_end();
 	/* Pairs with the acquire of the next owner: it goes on behind our records. */
 	if (gt_enter() && atomic_load(&gt_active) && thread->ring && thread->session == session)
 		__atomic_store_n(&thread->ring->owner, 0, __ATOMIC_RELEASE);

@@ -614,6 +614,43 @@ START_TEST(nobody_enters_unseen)
 }
 END_TEST
 
+static void *use_a_ring(void *unused)
+{
+	const struct gt_rec_call record = { 0 };
+
+	(void)unused;
+	gt_thread_emit(gt_thread(), GT_REC_CALL, &record, sizeof(record), NULL, 0);
+	return gt_thread()->ring;
+}
+
+/* By pthread_exit() in what the driver calls, within a hook in a hook; it has a ring. */
+static void *end_inside(void *unused)
+{
+	gt_enter();
+	use_a_ring(unused);
+	gt_enter();
+	pthread_exit(NULL);
+}
+
+static void end_inside_one_after_another(void)
+{
+	for (int i = 0; i < CROWD; i++) {
+		pthread_t thread;
+
+		ck_assert_int_eq(pthread_create(&thread, NULL, end_inside, NULL), 0);
+		ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	}
+	ck_assert(gt_wait_until_left(0));
+	for (unsigned i = 0; i < GT_THREAD_RINGS; i++)
+		ck_assert_uint_eq(blocks[i].owner, 0);
+}
+
+START_TEST(threads_that_end_inside_have_left)
+{
+	end_inside_one_after_another();
+}
+END_TEST
+
 /* As a program's own seccomp filter may. */
 static void refuse_membarrier(void)
 {
@@ -646,6 +683,14 @@ START_TEST(without_membarrier)
 }
 END_TEST
 
+START_TEST(threads_that_end_inside_without_membarrier)
+{
+	refuse_membarrier();
+	setup();
+	end_inside_one_after_another();
+}
+END_TEST
+
 /* What others do cannot be seen any more, so nothing is taken away. */
 START_TEST(membarrier_is_refused_later)
 {
@@ -657,15 +702,6 @@ START_TEST(membarrier_is_refused_later)
 	ck_assert(!gt_wait_until_left(0));
 }
 END_TEST
-
-static void *use_a_ring(void *unused)
-{
-	const struct gt_rec_call record = { 0 };
-
-	(void)unused;
-	gt_thread_emit(gt_thread(), GT_REC_CALL, &record, sizeof(record), NULL, 0);
-	return gt_thread()->ring;
-}
 
 /* A thread that ends leaves its ring to the next; that one goes on behind its records. */
 START_TEST(rings_are_given_back)
@@ -744,9 +780,11 @@ int main(void)
 	tcase_add_test(tcase, more_threads_than_places);
 	tcase_add_test(tcase, nobody_enters_unseen);
 	tcase_add_test(tcase, cancelled_threads_leave_first);
+	tcase_add_test(tcase, threads_that_end_inside_have_left);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("a program with a seccomp filter");
 	tcase_add_test(tcase, without_membarrier);
+	tcase_add_test(tcase, threads_that_end_inside_without_membarrier);
 	tcase_add_test(tcase, membarrier_is_refused_later);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);

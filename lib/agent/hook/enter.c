@@ -31,26 +31,46 @@ static _Thread_local struct place *my_place __attribute__((tls_model("initial-ex
 static _Thread_local int cancel_before __attribute__((tls_model("initial-exec")));
 static _Atomic uint32_t next_shared;
 static atomic_bool own_allowed;
-static pthread_key_t at_end;	/* value: the thread's own place */
+static atomic_bool has_key;
+static pthread_key_t at_end;	/* value: the thread's place */
 
 static bool is_own(const struct place *place)
 {
 	return place < places + OWN;
 }
 
-/* What runs at a thread's end after this may still enter. */
-static void give_back(void *place)
+static void count_out(struct place *place)
 {
-	if (gt_depth)
-		return;		/* it ends within a hook, and counts as inside for ever */
+	if (is_own(place))
+		atomic_store_explicit(&place->threads, 0, memory_order_release);
+	else
+		atomic_fetch_sub_explicit(&place->threads, 1, memory_order_release);
+}
+
+void gt_leave_at_end(void)
+{
+	if (gt_depth && my_place)
+		count_out(my_place);
+	gt_depth = 0;
+}
+
+/* What runs at a thread's end after this may still enter. */
+static void give_back(void *data)
+{
+	struct place *place = data;
+
+	gt_leave_at_end();
 	my_place = NULL;
-	atomic_store_explicit(&((struct place *)place)->has_owner, 0, memory_order_release);
+	if (is_own(place))
+		atomic_store_explicit(&place->has_owner, 0, memory_order_release);
 }
 
 static void allow_own(void)
 {
-	if (!pthread_key_create(&at_end, give_back) &&
-	    !syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0))
+	if (pthread_key_create(&at_end, give_back))
+		return;
+	atomic_store(&has_key, true);
+	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0))
 		atomic_store(&own_allowed, true);
 }
 
@@ -82,8 +102,11 @@ __attribute__((noinline)) static struct place *find_place(void)
 		atomic_store(&place->has_owner, 0);
 		place = NULL;
 	}
-	if (!place)
+	if (!place) {
 		place = &places[OWN + atomic_fetch_add_explicit(&next_shared, 1, memory_order_relaxed) % SHARED];
+		if (atomic_load(&has_key))
+			pthread_setspecific(at_end, place);
+	}
 	errno = saved;
 	return place;
 }
@@ -118,10 +141,7 @@ void gt_leave(void)
 	atomic_signal_fence(memory_order_seq_cst);
 	if (--gt_depth)
 		return;
-	if (is_own(place))
-		atomic_store_explicit(&place->threads, 0, memory_order_release);
-	else
-		atomic_fetch_sub_explicit(&place->threads, 1, memory_order_release);
+	count_out(place);
 	pthread_setcancelstate(before, NULL);
 }
 

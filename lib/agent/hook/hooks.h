@@ -38,6 +38,12 @@ void gt_hooks_remove(bool unloading);
 bool gt_enter(void);
 void gt_leave(void);
 
+/*
+ * At a thread's end, by whatever is first to run there: it has come out of the hooks that it was in, though by no
+ * gt_leave(), if pthread_exit() was called in one, by a signal's handler or by what the driver calls back.
+ */
+void gt_leave_at_end(void);
+
 /* Before the first session's hooks: from now on gt_enter() counts most threads without an atomic operation. */
 void gt_enter_prepare(void);
 
