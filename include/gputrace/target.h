@@ -87,7 +87,10 @@ GPUTRACE_API int gputrace_target_self(struct gputrace_ctx *ctx, const struct gpu
  * Let go of all processes of the target, which go on as they were: waits until the kernels
  * that carry programs have ended, at most timeout_ms (-1: for ever).  What was recorded
  * can still be read, to the end of the stream.  Kernels that were put into graphs
- * meanwhile keep their programs.  -ETIMEDOUT: it is done later, when they have ended.
+ * meanwhile keep their programs.  -ETIMEDOUT: it is done later, when they have ended;
+ * or a thread was in a function of the driver all the time, for 10 s at most: then the
+ * agent stays, idle, and lets go when the process is attached to again.  The sentence
+ * says which of both.
  */
 GPUTRACE_API int gputrace_target_detach(struct gputrace_target *target, int timeout_ms);
 

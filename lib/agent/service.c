@@ -21,7 +21,7 @@
 #define STAMPS_SOON 6
 
 /* How long threads of the program may take to get out of our hooks: a launch waits when too many are queued. */
-#define PATIENCE_MS 10000
+#define PATIENCE_MS (1000 * GT_LEAVING_S)
 /* How long another controller waits for one that may be about to end its session. */
 #define LEAVING_MS 2000
 /* The same when that has hung up, and the thread is sure to let go of the process. */
@@ -81,8 +81,13 @@ static void let_go(void)
 		gt_note(4, "the program has closed the agent's connection: nothing more is seen of this process");
 	gt_contexts_tick(true);
 	atomic_store(&gt_active, false);
-	if (!gt_wait_until_left(PATIENCE_MS))
-		return;		/* somebody still uses it all, so it stays */
+	gt_session_send(GT_MSG_LEAVING, GT_LEAVING_CALLS);
+	if (!gt_wait_until_left(PATIENCE_MS)) {
+		/* Somebody still uses it all, so it stays. */
+		gt_session_send(GT_MSG_LEAVING, GT_LEAVING_STUCK);
+		return;
+	}
+	gt_session_send(GT_MSG_LEAVING, GT_LEAVING_KERNELS);
 	gt_execs_forget();
 	all = gt_contexts_release();
 	/* Nodes of graphs may run kernels that the program does not know, and must not be shown. */

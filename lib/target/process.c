@@ -217,6 +217,10 @@ bool gt_process_serve(struct gt_process *process)
 		} else if (in.msg.type == GT_MSG_FLUSHED) {
 			process->flush_serial = in.msg.value;
 			ok = process->configured;
+		} else if (in.msg.type == GT_MSG_LEAVING) {
+			process->leaving = in.msg.value;
+			/* No more comes of one that stays. */
+			ok = process->configured && process->leaving != GT_LEAVING_STUCK;
 		} else {
 			ok = process->configured && in.msg.type == GT_MSG_READY;
 			process->ready |= ok;

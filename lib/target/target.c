@@ -231,9 +231,31 @@ bool gt_target_is_over(struct gputrace_target *target)
 	       !gt_target_has_live_agents(target);
 }
 
+/* Has each let go?  What holds up the first that has not is told. */
+static int tell_who_has_not_left(const struct gputrace_target *target, int timeout_ms)
+{
+	for (const struct gt_process *process = target->processes; process; process = process->next) {
+		if (process->leaving == GT_LEAVING_STUCK)
+			return gt_error(-ETIMEDOUT, "process %d: a thread did not come back from a call of the driver in %d s: it goes on with the agent in it, which records nothing more",
+					process->pid, GT_LEAVING_S);
+		if (process->socket < 0)
+			continue;
+		if (process->leaving == GT_LEAVING_CALLS)
+			return gt_error(-ETIMEDOUT, "process %d: a thread is still in a call of the driver after %d ms: it goes on, and is let go of if that comes back within %d s",
+					process->pid, timeout_ms, GT_LEAVING_S);
+		if (process->leaving == GT_LEAVING_KERNELS)
+			return gt_error(-ETIMEDOUT, "process %d: kernels are still running after %d ms: it goes on and lets go when they end",
+					process->pid, timeout_ms);
+		return gt_error(-ETIMEDOUT, "process %d: its agent did not answer in %d ms: it goes on and lets go when the agent comes to it",
+				process->pid, timeout_ms);
+	}
+	return 0;
+}
+
 int gputrace_target_detach(struct gputrace_target *target, int timeout_ms)
 {
 	uint64_t deadline = now_ms() + (timeout_ms < 0 ? UINT32_MAX : (uint64_t)timeout_ms);
+	int r;
 
 	if (target->kind == GT_TARGET_WATCHED)
 		gt_watch_let_go(target);
@@ -249,12 +271,10 @@ int gputrace_target_detach(struct gputrace_target *target, int timeout_ms)
 		poll(&wait, 1, 10);
 		gputrace_target_dispatch(target);
 	}
-	if (!gt_target_has_live_agents(target))
-		return 0;
+	r = tell_who_has_not_left(target, timeout_ms);
 	for (struct gt_process *process = target->processes; process; process = process->next)
 		gt_process_let_go(process);
-	return gt_error(-ETIMEDOUT, "kernels are still running after %d ms: the process goes on and lets go when they end",
-			timeout_ms);
+	return r;
 }
 
 void gt_target_switch(struct gputrace_target *target, uint32_t bit, bool on)

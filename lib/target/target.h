@@ -57,6 +57,7 @@ struct gt_process {
 	uint64_t started, finished;	/* launches with a place in the timeline, and kernels of such */
 	bool agent_broken;	/* one of its rings holds nonsense */
 	uint64_t flush_serial;	/* latest that it has answered */
+	uint64_t leaving;	/* enum gt_leaving_step, 0: none told yet */
 	struct gt_target_context **contexts;	/* by number; numbers are dense */
 	uint32_t context_count, context_room;
 	struct gt_area areas[GT_CONTEXTS_MAX];

@@ -26,7 +26,16 @@ enum gt_message_type {
 	GT_MSG_STAMP,		/* controller: send clock records for the context with number `value` */
 	GT_MSG_BYE,		/* agent: the process ends or is let go, the arenas have been copied out */
 	GT_MSG_DETACH,		/* controller: let go of the process, then say BYE */
+	GT_MSG_LEAVING,		/* agent: how far it has come with that, `value` is an enum gt_leaving_step */
 };
+
+enum gt_leaving_step {
+	GT_LEAVING_CALLS = 1,	/* waits for threads to come out of the driver's functions that it has hooked */
+	GT_LEAVING_STUCK,	/* has waited GT_LEAVING_S for that in vain, and stays */
+	GT_LEAVING_KERNELS,	/* waits for kernels to end */
+	GT_LEAVING_STEPS
+};
+#define GT_LEAVING_S 10
 
 struct gt_msg {
 	uint64_t magic;		/* GT_WIRE_MAGIC */

@@ -15,7 +15,7 @@
 
 #include "lib/wire/stack.h"
 
-#define GT_WIRE_VERSION 11u
+#define GT_WIRE_VERSION 12u
 #define GT_WIRE_MAGIC 0x6563617274757067ull	/* "gputrace" */
 
 /*

@@ -390,6 +390,43 @@ START_TEST(a_stopped_program_with_a_strange_name)
 }
 END_TEST
 
+static void start_stuck(void)
+{
+	start_program("tests/e2e/stuck", NULL, NULL, NULL, false);
+	expect("ready");
+}
+
+/* The agent gives up waiting, and says for what; when the thread has come back, the next one lets go. */
+START_TEST(a_thread_that_stays_in_the_driver)
+{
+	start_stuck();
+	attach();
+	say("stay\n");
+	expect("done");
+	ck_assert_int_eq(gputrace_target_detach(target, -1), -ETIMEDOUT);
+	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "a thread did not come back"));
+	gputrace_link_unref(timeline);
+	gputrace_reader_unref(reader);
+	gputrace_target_unref(target);
+	say("come\n");
+	expect("done");
+	attach();
+	detach(&(struct seen){ 0 });
+	finish();
+}
+END_TEST
+
+START_TEST(a_thread_that_ends_in_the_driver)
+{
+	start_stuck();
+	attach();
+	say("end\n");
+	expect("done");
+	detach(&(struct seen){ 0 });
+	finish();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("live");
@@ -406,5 +443,7 @@ int main(void)
 	tcase_add_test(tcase, an_agent_that_cannot_be_loaded);
 	tcase_add_loop_test(tcase, a_program_that_lies_about_descriptors, 0, 2);
 	tcase_add_test(tcase, a_stopped_program_with_a_strange_name);
+	tcase_add_test(tcase, a_thread_that_stays_in_the_driver);
+	tcase_add_test(tcase, a_thread_that_ends_in_the_driver);
 	return run_case("live", tcase);
 }

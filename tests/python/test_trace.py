@@ -202,7 +202,8 @@ class Tracing(unittest.TestCase):
                 t.stop()
             except gputrace.Error as error:
                 self.assertEqual(error.errno, errno.ETIMEDOUT)
-                self.assertIn("still running", str(error))
+                # Before its thread has come to that on a busy machine, it has not answered.
+                self.assertRegex(str(error), f"process {os.getpid()}: (kernels are still running|its agent did not answer)")
                 break
         else:
             self.fail("a kernel of 100 s has ended in no time")
