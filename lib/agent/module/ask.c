@@ -24,6 +24,16 @@ void *gt_ask_function(void *handle, const char *name, enum gt_handle kind)
 	return gt_cu.cuModuleGetFunction(&function, handle, name) ? NULL : (void *)function;
 }
 
+void *gt_ask_function_here(void *handle, const char *name, enum gt_handle kind)
+{
+	void *found = gt_ask_function(handle, name, kind);
+	CUfunction function;
+
+	if (!found || kind == GT_HANDLE_MODULE)
+		return found;
+	return gt_cu.cuKernelGetFunction(&function, found) ? NULL : (void *)function;
+}
+
 #define LISTER(count_of, list_of, name_of) { \
 	(__typeof__(((struct gt_lister *)0)->count))gt_cu.count_of, \
 	(__typeof__(((struct gt_lister *)0)->list))gt_cu.list_of, \
@@ -133,19 +143,12 @@ void gt_ask_same_for_kernels(CUkernel kernel, CUkernel copy)
 
 void *gt_ask_function_apart(CUlibrary library, void *function, const char *name, enum gt_handle kind)
 {
-	CUkernel copy;
-	CUfunction copied;
+	void *copy = kind == GT_HANDLE_LIBRARY ? gt_ask_function(library, name, GT_HANDLE_LIBRARY) :
+						 gt_ask_function_here(library, name, GT_HANDLE_LIBRARY);
 
-	if (gt_cu.cuLibraryGetKernel(&copy, library, name))
-		return NULL;
-	if (kind == GT_HANDLE_LIBRARY) {
-		if (function)
-			gt_ask_same_for_kernels(function, copy);
-		return copy;
-	}
-	if (gt_cu.cuKernelGetFunction(&copied, copy))
-		return NULL;
-	if (function)
-		gt_ask_same_for_functions(function, copied);
-	return copied;
+	if (copy && function && kind == GT_HANDLE_LIBRARY)
+		gt_ask_same_for_kernels(function, copy);
+	else if (copy && function)
+		gt_ask_same_for_functions(function, copy);
+	return copy;
 }

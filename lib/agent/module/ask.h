@@ -14,6 +14,8 @@ const char *gt_ask_name(void *function);
 
 /* What a module or library has by this name; NULL: nothing. */
 void *gt_ask_function(void *handle, const char *name, enum gt_handle kind);
+/* The same, of a library's kernel the function that it is in the current context. */
+void *gt_ask_function_here(void *handle, const char *name, enum gt_handle kind);
 
 /* How it lists the functions of a module, or the kernels of a library; NULL: this driver cannot. */
 struct gt_lister {

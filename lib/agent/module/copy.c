@@ -70,22 +70,11 @@ static struct gt_loaded *find_owner(void *handle, enum gt_handle kind)
 	return NULL;
 }
 
-/* The program's kernel of this name, as a function in the current context. */
-static void *get_own(const struct gt_loaded *loaded, const char *name)
-{
-	void *kernel = gt_ask_function(loaded->handle, name, loaded->library ? GT_HANDLE_LIBRARY : GT_HANDLE_MODULE);
-	CUfunction function;
-
-	if (!kernel || !loaded->library)
-		return kernel;
-	return gt_cu.cuKernelGetFunction(&function, kernel) ? NULL : (void *)function;
-}
-
 bool gt_function_is_copy(void *function, void *handle, const char *name, enum gt_handle kind)
 {
 	struct gt_loaded *loaded;
 	struct gt_kernel *kernel = NULL;
-	void *own;
+	void *own = NULL;
 
 	pthread_mutex_lock(&gt_modules_lock);
 	loaded = find_owner(handle, kind);
@@ -93,7 +82,8 @@ bool gt_function_is_copy(void *function, void *handle, const char *name, enum gt
 		if (loaded->module->kernels[i].copy && !strcmp(loaded->module->kernels[i].copy, name))
 			kernel = &loaded->module->kernels[i];
 	}
-	own = kernel && kind == GT_HANDLE_MODULE ? get_own(loaded, kernel->name) : NULL;
+	if (kernel && kind == GT_HANDLE_MODULE)
+		own = gt_ask_function_here(loaded->handle, kernel->name, loaded->library ? GT_HANDLE_LIBRARY : GT_HANDLE_MODULE);
 	if (own) {
 		gt_functions_add(own, loaded, kernel);
 		gt_functions_add_copy(own, function, loaded, kernel);
