@@ -163,12 +163,12 @@ START_TEST(test_by_name)
 	struct child child = child_start(call_fake);
 	char *path = NULL;
 
-	ck_assert_int_eq(gt_find_library("fakecuda.so", 0, &path), -ENOENT);
+	ck_assert_int_eq(gt_find_library("fakecuda-functions.so", 0, &path), -ENOENT);
 	child_wait_ready(&child);
-	ck_assert_int_eq(gt_find_library("fakecuda.so", child.pid, &path), 0);
+	ck_assert_int_eq(gt_find_library("fakecuda-functions.so", child.pid, &path), 0);
 	gt_api_trace_close(open_pattern(child.pid, path, "cuMemAlloc_v2"));
 	free(path);
-	ck_assert_int_eq(gt_find_library("fakecuda.so", -1, &path), 0);
+	ck_assert_int_eq(gt_find_library("fakecuda-functions.so", -1, &path), 0);
 	free(path);
 	ck_assert_int_eq(gt_find_library("fakecuda", child.pid, &path), -ENOENT);
 	child_go(&child);
