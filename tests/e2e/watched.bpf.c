@@ -5,7 +5,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 256);
+	__uint(max_entries, 16384);	/* of the whole machine, if all are watched */
 	__type(key, __u32);
 	__type(value, __u64);
 } gt_test_calls SEC(".maps");
