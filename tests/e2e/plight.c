@@ -62,7 +62,7 @@ void knock(void)
 	const char *door = getenv(GT_ENV_SOCKET);
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct gt_msg_hello hello = { .msg = { GT_WIRE_MAGIC, GT_WIRE_VERSION, GT_MSG_HELLO, 0 } };
-	struct timeval patience = { .tv_sec = 10 };
+	struct timeval patience = { .tv_sec = 600 };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 	char answer;
 

@@ -189,3 +189,9 @@ unsigned resident_kb(void)
 	fclose(file);
 	return kb;
 }
+
+void wait_for_at_most(unsigned (*count)(void), unsigned most)
+{
+	while (count() > most)
+		usleep(10000);
+}

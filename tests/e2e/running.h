@@ -24,6 +24,11 @@ void expect(const char *text);
 void finish(void);
 /* Memory that it has in use. */
 unsigned resident_kb(void);
+/*
+ * Threads that have ended are there for a while on a busy machine, and what they hold; what is left behind,
+ * until time is up.
+ */
+void wait_for_at_most(unsigned (*count)(void), unsigned most);
 /* However the test ended. */
 void end_program(void);
 

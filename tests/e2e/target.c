@@ -27,7 +27,8 @@
  *	target drop		as vecadd 4, by a user without privileges that it became before CUDA
  *	target knock		as vecadd 4, after knocking at the controller's door with a wrong secret
  *	target live THREADS [NR]	threads launch until a line is read, for each line before the last "." a
- *				module is loaded and run once; the system call NR would be the process's end
+ *				module is loaded and run once, and they have launched after the line came;
+ *				the system call NR would be the process's end
  *	target headless THREADS	as live, by a thread, since the main one has ended
  *	target lie THREADS FILE	as live, and memfd_create() always returns a descriptor to read FILE by; without
  *				such a file, -1 and no error
@@ -602,8 +603,17 @@ static void *launch_until_over(void *f)
 	return NULL;
 }
 
+/* Each of the threads may be in a launch that it began before. */
+static void await_launches(int threads)
+{
+	long until = atomic_load(&live_launches) + threads + 1;
+
+	while (threads && atomic_load(&live_launches) < until)
+		usleep(1000);
+}
+
 /* A line came: load, run once, and say what the counter is; the image is one that nobody has seen. */
-static void run_another(unsigned number)
+static void run_another(unsigned number, int threads)
 {
 	CUdeviceptr address;
 	CUmodule other;
@@ -620,6 +630,7 @@ static void run_another(unsigned number)
 	CHECK(cuCtxSynchronize());
 	CHECK(cuModuleGetGlobal_v2(&address, &size, other, "counter"));
 	CHECK(cuMemcpyDtoH_v2(&value, address, 4));
+	await_launches(threads);
 	printf("another %u\n", value);
 	fflush(stdout);
 	CHECK(cuModuleUnload(other));
@@ -641,7 +652,7 @@ static void run_live(int threads_wanted)
 	printf("ready\n");
 	fflush(stdout);
 	for (unsigned i = 0; fgets(line, sizeof(line), stdin) && line[0] != '.'; i++)
-		run_another(i);
+		run_another(i, count);
 	atomic_store(&live_over, true);
 	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);

@@ -627,7 +627,6 @@ int main(void)
 	TCase *tcase = tcase_create("publish");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 300);
 	tcase_add_test(tcase, the_same_events);
 	tcase_add_test(tcase, a_slow_one);
 	tcase_add_test(tcase, kernels_known_before);

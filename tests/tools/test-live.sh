@@ -44,7 +44,7 @@ lines() {
 said=1
 until_true lines $said
 
-# follow COMMAND...: until the program has gone on for a while, then it is interrupted.
+# follow COMMAND...: until the program says that its threads have launched since, then it is interrupted.
 follow() {
 	"$@" -p $program >"$dir/out" 2>&1 &
 	tool=$!
@@ -52,7 +52,6 @@ follow() {
 	echo load >&3
 	said=$((said + 1))
 	until_true lines $said
-	sleep 1
 	kill -INT $tool
 	until_true ended
 	wait $tool
