@@ -27,8 +27,6 @@ def spawn(*words, **options):
 class Run:
     """What came of a run of the target."""
 
-    window = 0.0
-
     def __init__(self, *words, object=None, timeline=True, api=None, watch=None, **options):
         with tempfile.TemporaryFile("w+") as file:
             # The program inherits our standard output when it is started.
@@ -55,7 +53,8 @@ class Run:
             target.attach(object)
         if api:
             target.attach_api(way=api)
-        reader = target.reader(window=self.window)
+        # On a busy host a launch may take long to tell of itself: so all at the end, unless the run hangs on events.
+        reader = target.reader(window=0.0 if watch else float(PATIENCE))
         target.resume()
         self.events = []
         for event in reader:

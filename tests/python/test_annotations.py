@@ -21,7 +21,6 @@ class Annotated(Run):
 
 
 class Pool(Annotated):
-    window = 2.0  # on a busy host a launch may take long to tell of itself
     program = [sys.executable, str(SOURCE / "tests/python/pool.py")]
 
 

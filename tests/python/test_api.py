@@ -116,8 +116,10 @@ class Calls(unittest.TestCase):
             self.check_watching(folder)
 
     def check_watching(self, folder):
-        with subprocess.Popen(["sh", "-c", "read x; true; true"], stdin=subprocess.PIPE,
+        with subprocess.Popen(["sh", "-c", "echo; read x; true; true"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               env=dict(os.environ, LD_LIBRARY_PATH=folder)) as shell:
+            # By now it has its libraries.
+            shell.stdout.readline()
             with gputrace.Target.watch(shell.pid) as target:
                 target.attach_functions("libc.so.6", "execve")
                 reader = target.reader()

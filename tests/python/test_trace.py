@@ -306,9 +306,11 @@ class Tracing(unittest.TestCase):
         self.assertEqual(cuda.count(), cycles * 32)
         (memory, files, threads), last = sizes
         self.assertTrue(sanitized or last[0] - memory < 4096, sizes)
-        # One may just be ending, and with it what it holds.
-        self.assertLessEqual(last[1], files + 2, sizes)
-        self.assertLessEqual(last[2], threads + 2, sizes)
+        # Threads that have ended are there for a while on a busy machine, and with them what they hold.
+        end = time.monotonic() + PATIENCE
+        while (len(os.listdir("/proc/self/fd")) > files + 2 or len(os.listdir("/proc/self/task")) > threads + 2):
+            self.assertLess(time.monotonic(), end, sizes)
+            time.sleep(0.01)
 
 
 if __name__ == "__main__":
