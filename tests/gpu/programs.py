@@ -103,5 +103,6 @@ PROGRAMS = {
     "with-triton": variant("with-triton.py"),
     # Uses libgputrace itself.
     "clock": variant("../clock.c", *GPUTRACE),
+    "delivery": variant("../delivery.c", *GPUTRACE),
     "peer-clock": variant("../peer-clock.c", *GPUTRACE),
 }

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How soon, and how fast, what programs on the GPU write reaches a reader that polls.
+ *
+ * usage: delivery [--device=sim] RECORDS.bpf.o [SECONDS]
+ *
+ * Runs itself as the traced program.  First a kernel of one warp each millisecond: how
+ * long after the GPU wrote its record the reader has it.  Then kernels of 8192 warps,
+ * one behind another for SECONDS: how many bytes of records of 32 bytes the reader gets,
+ * beside what a kernel by itself writes to the same kind of memory in the same run,
+ * a record of 32 bytes for each warp.  The last line begins with "delivery:".  Exit
+ * status: 0 every record was delivered or counted as lost, 1 not, 77 no GPU.
+ */
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <gputrace/gputrace.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FUNCTIONS(X) \
+	X(cuInit, (unsigned)) \
+	X(cuDevicePrimaryCtxRetain, (void **, int)) \
+	X(cuCtxSetCurrent, (void *)) \
+	X(cuCtxSynchronize, (void)) \
+	X(cuModuleLoadData, (void **, const void *)) \
+	X(cuModuleGetFunction, (void **, void *, const char *)) \
+	X(cuMemHostAlloc, (void **, size_t, unsigned)) \
+	X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, \
+			   void **, void **))
+
+#define DECLARE(name, parameters) static int (*name) parameters;
+FUNCTIONS(DECLARE)
+
+#define PULSES 1000u
+#define BLOCKS 1024u
+#define BLOCK 256u
+#define WARPS (BLOCKS * BLOCK / 32)
+#define AT_ONCE 8u			/* launches between two waits */
+#define RECORD_BYTES 32u
+#define BARE_BYTES ((size_t)1 << 26)	/* written around and around */
+#define PORTABLE_MAPPED 3
+#define CLOCK_NS 20000000u
+
+/* bare: the first thread of each warp writes its record, where `first` and the number of the warp say. */
+static const char ptx[] =
+	".version 6.4\n.target sm_70\n.address_size 64\n"
+	".visible .entry pulse() { ret; }\n"
+	".visible .entry flood() { ret; }\n"
+	".visible .entry bare(.param .u64 memory, .param .u32 first)\n"
+	"{\n"
+	"	.reg .pred %p;\n"
+	"	.reg .u32 %lane, %warp, %block, %first;\n"
+	"	.reg .u64 %memory, %at, %now;\n"
+	"	mov.u32 %lane, %laneid;\n"
+	"	setp.ne.u32 %p, %lane, 0;\n"
+	"	@%p bra end;\n"
+	"	ld.param.u64 %memory, [memory];\n"
+	"	ld.param.u32 %first, [first];\n"
+	"	mov.u32 %block, %ctaid.x;\n"
+	"	mov.u32 %warp, %tid.x;\n"
+	"	shr.u32 %warp, %warp, 5;\n"
+	"	mad.lo.u32 %warp, %block, 8, %warp;\n"
+	"	add.u32 %warp, %warp, %first;\n"
+	"	and.b32 %warp, %warp, 2097151;\n"
+	"	mul.wide.u32 %at, %warp, 32;\n"
+	"	add.u64 %at, %memory, %at;\n"
+	"	mov.u64 %now, %globaltimer;\n"
+	"	st.global.u64 [%at], %now;\n"
+	"	st.global.u64 [%at+8], %now;\n"
+	"	st.global.u64 [%at+16], %now;\n"
+	"	st.global.u64 [%at+24], %now;\n"
+	"end:\n"
+	"	ret;\n"
+	"}\n";
+
+static void check(int result, const char *call)
+{
+	if (!result)
+		return;
+	fprintf(stderr, "%s: %d\n", call, result);
+	exit(1);
+}
+#define CHECK(call) check(call, #call)
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the traced program ---- */
+
+static void find_driver(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW), *context;
+
+	if (!library) {
+		printf("no driver: %s\n", dlerror());
+		exit(77);
+	}
+#define FIND(name, parameters) *(void **)&name = dlsym(library, #name);
+	FUNCTIONS(FIND)
+	if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0)) {
+		printf("no GPU\n");
+		exit(77);
+	}
+	CHECK(cuCtxSetCurrent(context));
+}
+
+static void *find_kernel(void *module, const char *name)
+{
+	void *function;
+
+	CHECK(cuModuleGetFunction(&function, module, name));
+	return function;
+}
+
+/* Launches for so long; how many, and in what time. */
+static uint64_t flood(void *kernel, void **parameters, uint32_t *first, uint64_t length, uint64_t *ret_ns)
+{
+	uint64_t begin = now(), launches = 0;
+
+	do {
+		for (unsigned i = 0; i < AT_ONCE; i++, launches++, *first += WARPS)
+			CHECK(cuLaunchKernel(kernel, BLOCKS, 1, 1, BLOCK, 1, 1, 0, NULL, parameters, NULL));
+		CHECK(cuCtxSynchronize());
+	} while (now() - begin < length);
+	*ret_ns = now() - begin;
+	return launches;
+}
+
+static int run_program(uint64_t length)
+{
+	struct timespec nap = { 0, 1000000 };
+	void *module, *memory, *pulse;
+	uint32_t first = 0;
+	void *parameters[] = { &memory, &first };
+	uint64_t launches, ns;
+
+	find_driver();
+	CHECK(cuModuleLoadData(&module, ptx));
+	CHECK(cuMemHostAlloc(&memory, BARE_BYTES, PORTABLE_MAPPED));
+	pulse = find_kernel(module, "pulse");
+	for (unsigned i = 0; i < PULSES; i++) {
+		CHECK(cuLaunchKernel(pulse, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+		CHECK(cuCtxSynchronize());
+		nanosleep(&nap, NULL);
+	}
+	launches = flood(find_kernel(module, "bare"), parameters, &first, length, &ns);
+	printf("bare %" PRIu64 " %" PRIu64 "\n", launches * WARPS, ns);
+	launches = flood(find_kernel(module, "flood"), NULL, &first, length, &ns);
+	printf("flood %" PRIu64 " %" PRIu64 "\n", launches * WARPS, ns);
+	return 0;
+}
+
+/* ---- the reader ---- */
+
+struct seen {
+	struct gputrace_clock *clock;
+	uint64_t next_update;
+	int64_t latency[PULSES];
+	unsigned pulses;
+	uint64_t floods, begin, end;	/* records, and when the first and the last of them came */
+	uint64_t lost;
+};
+
+static void take_data(struct seen *seen, const struct gputrace_event *event)
+{
+	uint64_t gpu_ns, host_ns, error_ns, time = now();
+	size_t size;
+	const void *data = gputrace_event_get_data(event, &size);
+
+	if (strcmp(gputrace_event_get_name(event), "floods") == 0) {
+		seen->begin = seen->floods++ ? seen->begin : time;
+		seen->end = time;
+	} else if (seen->pulses < PULSES && size == RECORD_BYTES) {
+		memcpy(&gpu_ns, data, sizeof(gpu_ns));
+		/* The software device has no clock that could be opened. */
+		if (gputrace_clock_to_host(seen->clock, gpu_ns, GPUTRACE_CLOCK_BOUND_REGISTER, &host_ns, &error_ns))
+			host_ns = time + 1;
+		seen->latency[seen->pulses++] = (int64_t)(time - host_ns);
+	}
+}
+
+static void follow(struct seen *seen, struct gputrace_reader *reader)
+{
+	const struct gputrace_event *event;
+
+	while (gputrace_reader_wait(reader, 0) >= 0) {
+		while ((event = gputrace_reader_next(reader))) {
+			if (gputrace_event_get_type(event) == GPUTRACE_EVENT_DATA)
+				take_data(seen, event);
+			else if (gputrace_event_get_type(event) == GPUTRACE_EVENT_NOTE)
+				printf("note: %s\n", gputrace_event_get_text(event));
+		}
+		if (now() >= seen->next_update) {
+			CHECK(gputrace_clock_update(seen->clock));
+			seen->next_update = now() + CLOCK_NS;
+		}
+	}
+	seen->lost = gputrace_reader_get_lost(reader);
+}
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "%s: %s\n", what, gputrace_last_error());
+	exit(1);
+}
+#define NEED(call) do { if (call) fail(#call); } while (0)
+
+/* The program's output comes through a pipe in place of its standard output. */
+static FILE *spawn(char *const argv[], uint32_t device, struct gputrace_target **ret_target)
+{
+	struct gputrace_spawn_opts opts = { .size = sizeof(opts), .device = device };
+	int ends[2], own = dup(STDOUT_FILENO);
+
+	fflush(stdout);
+	CHECK(pipe(ends));
+	dup2(ends[1], STDOUT_FILENO);
+	NEED(gputrace_target_spawn(NULL, argv, &opts, ret_target));
+	dup2(own, STDOUT_FILENO);
+	close(own);
+	close(ends[1]);
+	return fdopen(ends[0], "r");
+}
+
+static FILE *trace(struct seen *seen, char *const argv[], uint32_t device, const char *path)
+{
+	/* Times of different rings are not put in order: what is there is delivered at once. */
+	struct gputrace_reader_opts reader_opts = { .size = sizeof(reader_opts), .window_ns = 1 };
+	struct gputrace_clock_opts clock_opts = { .size = sizeof(clock_opts) };
+	struct gputrace_object *object;
+	struct gputrace_target *target;
+	struct gputrace_reader *reader;
+	struct gputrace_link *link;
+	FILE *said;
+
+	NEED(gputrace_clock_open(NULL, &clock_opts, &seen->clock));
+	NEED(gputrace_object_open_file(NULL, path, &object));
+	said = spawn(argv, device, &target);
+	NEED(gputrace_attach_object(target, object, &link));
+	NEED(gputrace_reader_new(target, &reader_opts, &reader));
+	NEED(gputrace_target_resume(target));
+	follow(seen, reader);
+	gputrace_reader_unref(reader);
+	gputrace_link_unref(link);
+	gputrace_target_unref(target);
+	gputrace_object_unref(object);
+	gputrace_clock_unref(seen->clock);
+	return said;
+}
+
+static int compare(const void *p, const void *q)
+{
+	int64_t a = *(const int64_t *)p, b = *(const int64_t *)q;
+
+	return (a > b) - (a < b);
+}
+
+static double rate(uint64_t records, uint64_t ns)
+{
+	return ns ? 1e3 * (double)(records * RECORD_BYTES) / (double)ns : 0;
+}
+
+static int report(struct seen *seen, FILE *said)
+{
+	uint64_t bare, bare_ns, made, made_ns;
+	double by_itself, delivered;
+	bool all;
+
+	if (fscanf(said, "bare %" SCNu64 " %" SCNu64 " flood %" SCNu64 " %" SCNu64, &bare, &bare_ns, &made, &made_ns) != 4) {
+		printf("delivery: the program did not come to its end\n");
+		return 1;
+	}
+	qsort(seen->latency, seen->pulses, sizeof(seen->latency[0]), compare);
+	by_itself = rate(bare, bare_ns);
+	delivered = rate(seen->floods, seen->end - seen->begin);
+	all = seen->pulses == PULSES && seen->floods + seen->lost == made;
+	printf("delivery: %s pulses=%u latency_ns=%" PRId64 " latency_p99_ns=%" PRId64 " records=%" PRIu64 " lost=%" PRIu64
+	       " produced=%" PRIu64 " delivered_mb_s=%.0f produced_mb_s=%.0f bare_mb_s=%.0f part_of_bare=%.3f\n",
+	       all ? "PASS" : "FAIL", seen->pulses, seen->pulses ? seen->latency[seen->pulses / 2] : 0,
+	       seen->pulses ? seen->latency[seen->pulses * 99 / 100] : 0, seen->floods, seen->lost, made, delivered,
+	       rate(made, made_ns), by_itself, by_itself > 0 ? delivered / by_itself : 0);
+	return all ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	static struct seen seen;
+	bool sim = argc > 1 && strcmp(argv[1], "--device=sim") == 0;
+	char **words = argv + (sim ? 2 : 1), seconds[] = "2";
+	char *program[] = { argv[0], "--program", words[0] && words[1] ? words[1] : seconds, NULL };
+
+	if (words[0] && strcmp(words[0], "--program") == 0)
+		return run_program(strtoull(words[1], NULL, 0) * 1000000000u);
+	if (!words[0]) {
+		fprintf(stderr, "usage: %s [--device=sim] RECORDS.bpf.o [SECONDS]\n", argv[0]);
+		return 2;
+	}
+	return report(&seen, trace(&seen, program, sim ? GPUTRACE_DEVICE_SIM : GPUTRACE_DEVICE_REAL, words[0]));
+}
