@@ -103,6 +103,7 @@ static unsigned gputrace_python_drain(struct gputrace_reader *reader, struct gpu
 				      struct gputrace_python_record *records, unsigned capacity,
 				      const struct gputrace_event **ret_note);
 extern "Python" void gputrace_python_log(void *data, int level, const char *text);
+extern "Python" void gputrace_python_records(void *data, const struct gputrace_records *records);
 static const char *const gputrace_python_includedir;
 """
 

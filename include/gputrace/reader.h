@@ -8,6 +8,8 @@ GPUTRACE_BEGIN_DECLS
 
 struct gputrace_target;
 struct gputrace_event;
+struct gputrace_gpu;
+struct gputrace_map;
 struct gputrace_symbolizer;
 
 /*
@@ -73,6 +75,38 @@ gputrace_reader_next_kernel(struct gputrace_reader *reader, const struct gputrac
 
 /* Records dropped so far, over all rings. */
 GPUTRACE_API uint64_t gputrace_reader_get_lost(const struct gputrace_reader *reader);
+
+/* ---- records in batches ---- */
+
+/*
+ * What GPU programs wrote to a ring buffer map in one CUDA context, in the order of the
+ * ring.  Later versions may have more members at the end.  Since 0.1.
+ */
+struct gputrace_records {
+	const struct gputrace_gpu *gpu;	/* NULL: not known */
+	int pid;
+	uint32_t context;		/* as gputrace_event_get_context() */
+	uint32_t count;			/* 1 to 4096 */
+	uint32_t data_size;		/* bytes of all of them, with what lies between */
+	const uint32_t *sizes;		/* bytes of each record */
+	const void *data;		/* the first record; each begins at the next multiple of 8 bytes behind the one before */
+};
+
+/* What it is given is valid until it returns.  It must not use the reader, nor its target and links. */
+typedef void (*gputrace_records_fn)(void *data, const struct gputrace_records *records);
+
+/*
+ * Give the records of one ring buffer map to a function, many at a time, instead of as
+ * events (GPUTRACE_EVENT_DATA): an event costs ten times as much as a record.  The function is
+ * called within gputrace_reader_wait(), as soon as records are read: in no order with events or
+ * with those of other contexts.  What was lost is told by events (GPUTRACE_EVENT_LOST) all the
+ * same; readers of other processes do not get such records.  fn NULL: as events again.
+ * The reader keeps the map's object.
+ * -EINVAL: the map is no ring buffer; -EOPNOTSUPP: the reader is a connected one; -ENOMEM.
+ * Since 0.1.
+ */
+GPUTRACE_API int gputrace_reader_set_records(struct gputrace_reader *reader, struct gputrace_map *map,
+					     gputrace_records_fn fn, void *data);
 
 /* ---- readers in other processes ---- */
 

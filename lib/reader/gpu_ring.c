@@ -85,23 +85,15 @@ static void take_data(struct gputrace_reader *reader, struct gt_process *process
 	gt_reader_push(reader, queued);
 }
 
-static unsigned drain_ring(struct gputrace_reader *reader, struct gt_process *process, unsigned c,
-			   unsigned index)
+/* Once around at most: what is written meanwhile is for the next time. */
+static unsigned take_events(struct gputrace_reader *reader, struct gt_process *process, const struct gt_area *area,
+			    const struct gt_layout_ring *where, struct gt_ring *ring, int *ret_error)
 {
-	const struct gt_layout_ring *where = &process->target->layout.rings[index];
-	struct gt_host_arena *arena = gt_process_area(process, c);
-	struct gt_area *area = &process->areas[c];
-	struct gt_ring ring = {
-		.data = (uint8_t *)arena + where->data,
-		.size = where->size,
-		.tail = area->tail[index],
-		.published = &arena->ring_tail[index],
-	};
+	uint64_t begin = ring->tail;
 	struct gt_record record;
 	unsigned count = 0;
-	int r = 0;
 
-	while (ring.tail - area->tail[index] < ring.size && (r = gt_ring_take(&ring, &record, reader->payload)) > 0) {
+	while (ring->tail - begin < ring->size && (*ret_error = gt_ring_take(ring, &record, reader->payload)) > 0) {
 		if (record.type == GT_REC_KERNEL)
 			take_kernel(reader, process, area->context, record.size);
 		else if (record.type == GT_REC_PRINTK)
@@ -110,6 +102,30 @@ static unsigned drain_ring(struct gputrace_reader *reader, struct gt_process *pr
 			take_data(reader, process, area->context, where, record.size);
 		count++;
 	}
+	return count;
+}
+
+static unsigned drain_ring(struct gputrace_reader *reader, struct gt_process *process, unsigned c,
+			   unsigned index)
+{
+	const struct gt_layout_ring *where = &process->target->layout.rings[index];
+	const struct gt_handler *handler = gt_handlers_find(reader->handlers, where->map);
+	struct gt_host_arena *arena = gt_process_area(process, c);
+	struct gt_area *area = &process->areas[c];
+	struct gt_ring ring = {
+		.data = (uint8_t *)arena + where->data,
+		.size = where->size,
+		.tail = area->tail[index],
+		.published = &arena->ring_tail[index],
+	};
+	struct gputrace_records records = {
+		.gpu = area->context->gpu, .pid = process->pid, .context = area->context->number,
+	};
+	unsigned count;
+	int r = 0;
+
+	count = handler ? gt_handlers_drain(reader->handlers, handler, &ring, &records, &r) :
+			  take_events(reader, process, area, where, &ring, &r);
 	area->tail[index] = ring.tail;
 	if (r < 0) {
 		area->broken |= 1ull << index;

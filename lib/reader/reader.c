@@ -170,6 +170,7 @@ struct gputrace_reader *gputrace_reader_unref(struct gputrace_reader *reader)
 	gputrace_target_unref(reader->target);
 	gt_source_free(reader->source);
 	gt_queue_free(&reader->queue);
+	gt_handlers_free(reader->handlers);
 	free(reader->current);
 	gputrace_symbolizer_unref(reader->symbolizer);
 	gputrace_symbolizer_unref(reader->unwinder);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lib/reader/queue.h"
+#include "lib/reader/records.h"
 #include "lib/reader/ring.h"
 #include "lib/symbol/unwind.h"
 #include "lib/target/target.h"
@@ -19,6 +20,7 @@ struct gputrace_reader {
 	uint64_t window_ns;
 	int epoll_fd;
 	struct gt_queue queue;
+	struct gt_handlers *handlers;	/* NULL: all records become events */
 	struct gputrace_symbolizer *symbolizer;	/* may be NULL */
 	struct gputrace_symbolizer *unwinder;	/* while there is none, of the reader's own; NULL: not needed yet */
 	uint64_t frames[GT_UNWIND_FRAMES];	/* of the call at hand */

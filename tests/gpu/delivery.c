@@ -167,26 +167,34 @@ struct seen {
 	uint64_t next_update;
 	int64_t latency[PULSES];
 	unsigned pulses;
-	uint64_t floods, begin, end;	/* records, and when the first and the last of them came */
+	uint64_t floods, begin, end;	/* records, and when the first batch and the last of them came */
 	uint64_t lost;
 };
 
-static void take_data(struct seen *seen, const struct gputrace_event *event)
+static void take_pulse(struct seen *seen, const struct gputrace_event *event)
 {
 	uint64_t gpu_ns, host_ns, error_ns, time = now();
 	size_t size;
 	const void *data = gputrace_event_get_data(event, &size);
 
-	if (strcmp(gputrace_event_get_name(event), "floods") == 0) {
-		seen->begin = seen->floods++ ? seen->begin : time;
-		seen->end = time;
-	} else if (seen->pulses < PULSES && size == RECORD_BYTES) {
-		memcpy(&gpu_ns, data, sizeof(gpu_ns));
-		/* The software device has no clock that could be opened. */
-		if (gputrace_clock_to_host(seen->clock, gpu_ns, GPUTRACE_CLOCK_BOUND_REGISTER, &host_ns, &error_ns))
-			host_ns = time + 1;
-		seen->latency[seen->pulses++] = (int64_t)(time - host_ns);
-	}
+	if (seen->pulses == PULSES || size != RECORD_BYTES)
+		return;
+	memcpy(&gpu_ns, data, sizeof(gpu_ns));
+	/* The software device has no clock that could be opened. */
+	if (gputrace_clock_to_host(seen->clock, gpu_ns, GPUTRACE_CLOCK_BOUND_REGISTER, &host_ns, &error_ns))
+		host_ns = time + 1;
+	seen->latency[seen->pulses++] = (int64_t)(time - host_ns);
+}
+
+static void take_floods(void *data, const struct gputrace_records *records)
+{
+	struct seen *seen = data;
+	uint64_t time = now();
+
+	if (!seen->floods)
+		seen->begin = time;
+	seen->end = time;
+	seen->floods += records->count;
 }
 
 static void follow(struct seen *seen, struct gputrace_reader *reader)
@@ -196,7 +204,7 @@ static void follow(struct seen *seen, struct gputrace_reader *reader)
 	while (gputrace_reader_wait(reader, 0) >= 0) {
 		while ((event = gputrace_reader_next(reader))) {
 			if (gputrace_event_get_type(event) == GPUTRACE_EVENT_DATA)
-				take_data(seen, event);
+				take_pulse(seen, event);
 			else if (gputrace_event_get_type(event) == GPUTRACE_EVENT_NOTE)
 				printf("note: %s\n", gputrace_event_get_text(event));
 		}
@@ -233,7 +241,7 @@ static FILE *spawn(char *const argv[], uint32_t device, struct gputrace_target *
 
 static FILE *trace(struct seen *seen, char *const argv[], uint32_t device, const char *path)
 {
-	/* Times of different rings are not put in order: what is there is delivered at once. */
+	/* Events of different rings are not put in order: what is there is delivered at once. */
 	struct gputrace_reader_opts reader_opts = { .size = sizeof(reader_opts), .window_ns = 1 };
 	struct gputrace_clock_opts clock_opts = { .size = sizeof(clock_opts) };
 	struct gputrace_object *object;
@@ -247,6 +255,7 @@ static FILE *trace(struct seen *seen, char *const argv[], uint32_t device, const
 	said = spawn(argv, device, &target);
 	NEED(gputrace_attach_object(target, object, &link));
 	NEED(gputrace_reader_new(target, &reader_opts, &reader));
+	NEED(gputrace_reader_set_records(reader, gputrace_object_find_map(object, "floods"), take_floods, seen));
 	NEED(gputrace_target_resume(target));
 	follow(seen, reader);
 	gputrace_reader_unref(reader);

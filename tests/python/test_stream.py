@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import re
+import struct
 import tempfile
 import threading
 
@@ -76,6 +77,47 @@ class Stream(unittest.TestCase):
         self.assertEqual(object["entered"][0], threads)
         self.assertEqual(object["left"][0], threads)
         self.assertEqual(sum(k.grid[0] * k.block[0] for k in run.of(EventType.KERNEL)), threads)
+
+    def block_times(self):
+        """The demo with a record of launch, block, start and end for each block: 3 launches of 512 blocks."""
+        target = gputrace.Target.spawn(["examples/demo/vecadd", "-l", "3", "-n", "131072"], device=gputrace.Device.SIM)
+        object = gputrace.Object.open("examples/bpf/block-times.bpf.o")
+        target.attach(object)
+        return target, object
+
+    def test_records_in_batches(self):
+        target, object = self.block_times()
+        batches = []
+        with target, object, target.reader() as reader:
+            reader.set_records(object["blocks"], batches.append)
+            target.resume()
+            self.assertEqual([event for event in reader if event.type == EventType.DATA], [])
+            self.assertEqual({batch.pid for batch in batches}, {target.pid})
+        records = [struct.unpack("4Q", record) for batch in batches for record in batch]
+        self.assertEqual(sum(map(len, batches)), 3 * 512)
+        self.assertEqual(b"".join(struct.pack("4Q", *record) for record in records), b"".join(batch.data for batch in batches))
+        launches = {launch for launch, *_ in records}
+        self.assertEqual({(launch, block) for launch, block, *_ in records},
+                         {(launch, block) for launch in launches for block in range(512)})
+        self.assertEqual(len(launches), 3)
+        self.assertTrue(all(start <= end for *_, start, end in records))
+
+    def test_what_a_function_for_records_raises(self):
+        target, object = self.block_times()
+
+        def fail(records):
+            raise ZeroDivisionError(len(records))
+
+        with target, object, target.reader() as reader:
+            with self.assertRaises(gputrace.Error) as caught:
+                reader.set_records(object["starts"], fail)
+            self.assertEqual(caught.exception.errno, errno.EINVAL)
+            reader.set_records(object["blocks"], fail)
+            target.resume()
+            with self.assertRaises(ZeroDivisionError):
+                list(reader)
+            reader.set_records(object["blocks"], None)
+            list(reader)
 
     def test_every_way_out_counts(self):
         object = gputrace.Object.open(THREADS)

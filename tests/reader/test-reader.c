@@ -11,6 +11,7 @@
 #include "lib/reader/print.h"
 #include "lib/reader/queue.h"
 #include "lib/reader/ranges.h"
+#include "lib/reader/records.h"
 #include "lib/reader/reader.h"
 #include "lib/reader/ring.h"
 #include "tests/suite.h"
@@ -112,6 +113,111 @@ START_TEST(ring_refuses_nonsense)
 END_TEST
 
 /* ---- queue ---- */
+
+/* ---- batches ---- */
+
+static struct gt_handlers handlers;
+static struct {
+	unsigned batches, records;
+	uint64_t sum;		/* of the records' numbers, each times its size */
+	uint32_t most;		/* in one batch */
+} batch;
+
+/* Each record of `size` bytes begins with its number; one of 0 bytes has none. */
+static void take_batch(void *data, const struct gputrace_records *records)
+{
+	const uint8_t *at = records->data;
+	uint64_t number;
+
+	ck_assert_ptr_eq(data, &batch);
+	ck_assert_int_eq(records->pid, 77);
+	for (uint32_t i = 0; i < records->count; i++) {
+		memcpy(&number, at, sizeof(number));
+		if (records->sizes[i])
+			batch.sum += number * records->sizes[i];
+		at += (records->sizes[i] + 7) / 8 * 8;
+	}
+	ck_assert_uint_eq(records->data_size, (uint64_t)(at - (const uint8_t *)records->data));
+	batch.most = records->count > batch.most ? records->count : batch.most;
+	batch.records += records->count;
+	batch.batches++;
+}
+
+static unsigned drain(struct gt_ring *ring, int *ret_error)
+{
+	const struct gt_handler handler = { .fn = take_batch, .data = &batch };
+	struct gputrace_records records = { .pid = 77 };
+
+	memset(&batch, 0, sizeof(batch));
+	return gt_handlers_drain(&handlers, &handler, ring, &records, ret_error);
+}
+
+START_TEST(batch_of_all_that_is_there)
+{
+	struct gt_ring ring = fresh_ring(200);
+	uint64_t position = 200;
+	int r;
+
+	/* 11, 0, 24 and 8 bytes, over the end of the ring; the last one is not finished. */
+	for (uint64_t i = 0; i < 5; i++) {
+		static const uint32_t sizes[] = { 11, 0, 24, 8, 8 };
+		uint64_t words[3] = { i + 1, 0, 0 };
+
+		produce(position, words, sizes[i], i == 4);
+		position += 16 + (sizes[i] + 7) / 8 * 8;
+	}
+	ck_assert_uint_eq(drain(&ring, &r), 4);
+	ck_assert_int_eq(r, 0);
+	ck_assert_uint_eq(batch.batches, 1);
+	ck_assert_uint_eq(batch.records, 4);
+	ck_assert_uint_eq(batch.sum, 1 * 11 + 3 * 24 + 4 * 8);
+	ck_assert_uint_eq(published, position - 24);
+	ck_assert_uint_eq(drain(&ring, &r), 0);
+	ck_assert_uint_eq(batch.batches, 0);
+}
+END_TEST
+
+START_TEST(batch_before_nonsense)
+{
+	struct gt_ring ring = fresh_ring(0);
+	uint64_t number = 6;
+	int r;
+
+	produce(0, &number, 8, 0);
+	produce(24, &number, 8, 0);
+	memory[3] |= (uint64_t)0xffffff << 32;	/* longer than the ring */
+	ck_assert_uint_eq(drain(&ring, &r), 1);
+	ck_assert_int_eq(r, -EPROTO);
+	ck_assert_uint_eq(batch.sum, 6 * 8);
+}
+END_TEST
+
+/* More than one batch holds, in number and in bytes: it ends when less than a largest record is left of 262,144. */
+START_TEST(batches_are_bounded)
+{
+	static const struct {
+		uint32_t size, count, most;
+	} cases[] = { { 8, 10000, GT_BATCH_RECORDS }, { GT_RECORD_MAX_PAYLOAD, 15, 4 }, { 1000, 1000, 197 } };
+	uint32_t size = cases[_i].size, count = cases[_i].count;
+	uint64_t bytes = 1 << 21, *big = calloc(1, bytes), mark;
+	struct gt_ring ring = { (uint8_t *)big, bytes, 0, &mark };
+	int r;
+
+	ck_assert_ptr_nonnull(big);
+	for (uint64_t i = 0, position = 0; i < count; i++, position += 16 + size) {
+		big[position / 8] = (uint64_t)(16 + size) << 32 | (uint32_t)((position >> 3) + 1);
+		big[position / 8 + 1] = (uint64_t)size << 32 | GT_REC_DATA;
+		big[position / 8 + 2] = i;
+	}
+	ck_assert_uint_eq(drain(&ring, &r), count);
+	ck_assert_int_eq(r, 0);
+	ck_assert_uint_eq(batch.records, count);
+	ck_assert_uint_eq(batch.sum, (uint64_t)size * count * (count - 1) / 2);
+	ck_assert_uint_eq(batch.most, cases[_i].most);
+	ck_assert_uint_eq(batch.batches, (count + batch.most - 1) / batch.most);
+	free(big);
+}
+END_TEST
 
 START_TEST(queue_orders_by_end_then_arrival)
 {
@@ -421,6 +527,9 @@ int main(void)
 	tcase_add_test(tcase, colliding_launches);
 	tcase_add_test(tcase, ring_waits_for_the_first_word);
 	tcase_add_test(tcase, ring_refuses_nonsense);
+	tcase_add_test(tcase, batch_of_all_that_is_there);
+	tcase_add_test(tcase, batch_before_nonsense);
+	tcase_add_loop_test(tcase, batches_are_bounded, 0, 3);
 	tcase_add_test(tcase, queue_orders_by_end_then_arrival);
 	tcase_add_test(tcase, launches_by_id);
 	tcase_add_test(tcase, launches_within_a_call);

@@ -36,6 +36,7 @@ from .map import MAP_HOST, MMAPABLE, InstanceInfo, Map, MapType, MapView
 from .object import Object
 from .program import Granularity, Point, Program
 from .reader import Reader
+from .records import Records
 from .source import CompileError, Diagnostic, bpf, compile_bpf
 from .symbolizer import Frame, Symbolizer
 from .target import Device, Target
@@ -48,6 +49,6 @@ __all__ = [
     "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "Device", "Diagnostic", "Drift", "Error",
     "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image", "InstanceInfo", "Kernel",
     "KernelRun", "KernelSum", "Link", "LogLevel", "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView", "Moment",
-    "Object", "Point", "Program", "Reader", "Route", "StackEnd", "Symbolizer", "Target", "Trace", "Writer", "bpf",
+    "Object", "Point", "Program", "Reader", "Records", "Route", "StackEnd", "Symbolizer", "Target", "Trace", "Writer", "bpf",
     "compile_bpf", "escape", "expect_launches", "gpu_context", "host_pair", "range", "trace", "version",
 ]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times: what comes before what, and how long."""
 
+import re
+
 from checks.compare import without_api
 from checks.registry import check
 from lab import Skip, expect
@@ -76,6 +78,23 @@ def spin(lab):
         if abs(off) >= abs(worst.get(asked, 0)):
             worst[asked] = off
     return ", ".join(f"{asked // 1000} us: off by at most {off} ns" for asked, off in sorted(worst.items()))
+
+
+LATENCY_NS = 10_000
+
+
+@check(alone=True)
+def delivery(lab):
+    """How soon and how fast what GPU programs write reaches a reader that polls: every record is delivered or counted."""
+    records = lab.build / "tests/gpu/probes/records.bpf.o"
+    outcome = lab.call(lab.program("delivery"), *(["--device=sim"] if lab.device == "sim" else []), records, "1" if lab.device == "sim" else "2")
+    if outcome.status == 77:
+        raise Skip(outcome.out.strip().splitlines()[-1])
+    last = next((line for line in reversed(outcome.out.splitlines()) if line.startswith("delivery:")), outcome.err)
+    expect(outcome.status == 0, last)
+    latency = int(re.search(r"latency_ns=(-?\d+)", last).group(1))
+    expect(lab.device == "sim" or 0 < latency < LATENCY_NS, last)
+    return last.removeprefix("delivery: ")
 
 
 @check(alone=True)

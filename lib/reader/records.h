@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records of ring buffer maps that a function gets in batches, instead of as events. */
+#ifndef GT_READER_RECORDS_H
+#define GT_READER_RECORDS_H
+
+#include <gputrace/gputrace.h>
+
+#include "lib/reader/ring.h"
+
+#define GT_BATCH_RECORDS 4096u
+
+struct gt_handler {
+	struct gputrace_map *map;	/* a reference to its object is held */
+	gputrace_records_fn fn;
+	void *data;
+};
+
+/* What a batch is collected in, and who gets what. */
+struct gt_handlers {
+	struct gt_handler *handlers;
+	unsigned count;
+	uint32_t sizes[GT_BATCH_RECORDS];
+	/* Full when another record might not fit. */
+	uint8_t bytes[4 * GT_RECORD_MAX_PAYLOAD] __attribute__((aligned(8)));
+};
+
+void gt_handlers_free(struct gt_handlers *handlers);
+
+/* NULL: its records become events.  handlers may be NULL. */
+const struct gt_handler *gt_handlers_find(const struct gt_handlers *handlers, const struct gputrace_map *map);
+
+/*
+ * Hand over what is in the ring, once around at most.  records: of whom they are; the rest
+ * of it is filled in here.  How many; *ret_error as gt_ring_take().
+ */
+unsigned gt_handlers_drain(struct gt_handlers *handlers, const struct gt_handler *handler, struct gt_ring *ring,
+			   struct gputrace_records *records, int *ret_error);
+
+#endif
