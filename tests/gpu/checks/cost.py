@@ -111,6 +111,34 @@ def cost_of_a_training_step(lab):
         f"{name} {ns / step['bare']:.2f}x" for name, ns in step.items() if name != "bare")
 
 
+COLD_US, WARM_US = 30_000, 1_000
+
+
+@check(alone=True)
+def cost_of_compiling(lab):
+    """A program of 100 instructions is verified and compiled in less than 30 ms, and found in the cache in less than 1 ms."""
+    out = lab.call(lab.build / "bench/compile", "50" if lab.device == "gpu" else "5").good().out
+    spent = {what: int(us) for what, us in re.findall(r"^(\w+) (\d+)$", out, re.MULTILINE)}
+    seen = ", ".join(f"{what} {us} us" for what, us in spent.items())
+    expect(spent.keys() == {"first", "cold", "warm"}, out)
+    expect(lab.device == "sim" or (spent["cold"] < COLD_US and spent["warm"] < WARM_US), seen)
+    return seen
+
+
+START_S = 2.0
+
+
+@check(alone=True)
+def cost_of_a_start(lab):
+    """Some steps of PyTorch, from its start to its end, with programs at entry and exit of every kernel: 2 s longer at most."""
+    program, args = lab.program("torch-step"), ("eager",)
+    bare = min(lab.bare(program, *args).seconds for _ in range(3))
+    probed = min(lab.run_object("threads", program, *args).seconds for _ in range(3))
+    seen = f"bare {bare:.2f} s, with programs {probed:.2f} s"
+    expect(probed - bare <= START_S, seen)
+    return seen
+
+
 @check(alone=True)
 def cost_of_launches(lab):
     """How much longer 10,000 launches take; a figure, no bound."""

@@ -50,6 +50,24 @@ def processes(lab):
 
 
 @check
+def crowd(lab):
+    """8 threads on 4 streams in each of 2 contexts of 3 processes: every launch is tied to exactly one kernel."""
+    return suite(lab, "tests/e2e/test-crowd")
+
+
+@check
+def calls(lab):
+    """Driver calls by uprobes and by hooks: the same calls, arguments and results, tied to their launches."""
+    return suite(lab, "tests/e2e/test-calls")
+
+
+@check
+def annotated(lab):
+    """Ranges, marks and numbers that the program gives are tied to launches and kernels."""
+    return suite(lab, "tests/e2e/test-annotated")
+
+
+@check
 def shared_maps(lab):
     return suite(lab, "tests/e2e/test-shared")
 
