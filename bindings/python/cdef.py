@@ -22,6 +22,8 @@ BPF_ANY BPF_NOEXIST BPF_EXIST BPF_F_MMAPABLE
 """.split()
 
 SOURCE = """
+#include <stdio.h>
+#include <string.h>
 #include <linux/bpf.h>
 #include <gputrace/gputrace.h>
 #include <gputrace/bpf/gputrace_gpu.h>
@@ -96,9 +98,111 @@ static unsigned gputrace_python_drain(struct gputrace_reader *reader, struct gpu
 }
 """
 
-SOURCE += RECORD + DRAIN
+# For Reader: the next event and all that it tells, in one call.  gputrace.event knows the order.
+NEXT = """
+static uint64_t gputrace_python_put(unsigned char *to, uint64_t room, uint64_t *used, const void *bytes, uint64_t size)
+{
+	if (!bytes)
+		return UINT64_MAX;
+	if (*used + size <= room)
+		memcpy(to + *used, bytes, size);
+	*used += size;
+	return size;
+}
+
+static uint64_t gputrace_python_put_text(unsigned char *to, uint64_t room, uint64_t *used, const char *text)
+{
+	return gputrace_python_put(to, room, used, text, text ? strlen(text) : 0);
+}
+
+static uint64_t gputrace_python_put_names(unsigned char *to, uint64_t room, uint64_t *used,
+					  const struct gputrace_event *event, unsigned count)
+{
+	uint64_t size = 0;
+	unsigned i;
+
+	for (i = 0; i < count; i++) {
+		const char *name = gputrace_event_get_arg_name(event, i);
+		char number[16];
+
+		snprintf(number, sizeof(number), "arg%u", i);
+		size += gputrace_python_put_text(to, room, used, name ? name : number);
+		size += gputrace_python_put(to, room, used, "", 1);
+	}
+	return size;
+}
+
+/* Numbers, the first of which says how many bytes all takes, and then what has lengths, of which those are numbers. */
+static void gputrace_python_copy(const struct gputrace_event *event, unsigned char *to, uint64_t room)
+{
+	static const uint32_t none[3];
+	const uint32_t *grid = gputrace_event_get_grid(event), *block = gputrace_event_get_block(event);
+	unsigned arg_count, frame_count;
+	const uint64_t *args = gputrace_event_get_args(event, &arg_count);
+	const uint64_t *stack = gputrace_event_get_stack(event, &frame_count);
+	size_t data_size;
+	const void *data = gputrace_event_get_data(event, &data_size);
+	uint64_t numbers[GPUTRACE_PYTHON_NUMBERS], *at = numbers + 1, used = sizeof(numbers);
+
+	grid = grid ? grid : none;
+	block = block ? block : none;
+	*at++ = gputrace_event_get_time(event);
+	*at++ = gputrace_event_get_end(event);
+	*at++ = gputrace_event_get_time_error(event);
+	*at++ = gputrace_event_get_gpu_start(event);
+	*at++ = gputrace_event_get_gpu_end(event);
+	*at++ = gputrace_event_get_launch_id(event);
+	*at++ = gputrace_event_get_range_id(event);
+	*at++ = gputrace_event_get_external_id(event);
+	*at++ = gputrace_event_get_kernel_id(event);
+	*at++ = gputrace_event_get_context(event);
+	*at++ = gputrace_event_get_stream(event);
+	*at++ = gputrace_event_get_shared_bytes(event);
+	*at++ = gputrace_event_get_return_value(event);
+	*at++ = gputrace_event_get_count(event);
+	*at++ = (uintptr_t)gputrace_event_get_gpu(event);
+	*at++ = grid[0];
+	*at++ = grid[1];
+	*at++ = grid[2];
+	*at++ = block[0];
+	*at++ = block[1];
+	*at++ = block[2];
+	/* What can be negative from here on. */
+	*at++ = (uint64_t)(int64_t)gputrace_event_get_type(event);
+	*at++ = (uint64_t)(int64_t)gputrace_event_get_pid(event);
+	*at++ = (uint64_t)(int64_t)gputrace_event_get_tid(event);
+	*at++ = (uint64_t)(int64_t)gputrace_event_get_device(event);
+	*at++ = (uint64_t)(int64_t)gputrace_event_get_result(event);
+	*at++ = (uint64_t)(int64_t)gputrace_event_get_stack_end(event);
+	*at++ = gputrace_python_put_text(to, room, &used, gputrace_event_get_name(event));
+	*at++ = gputrace_python_put_text(to, room, &used, gputrace_event_get_text(event));
+	*at++ = gputrace_python_put_text(to, room, &used, gputrace_event_get_command(event));
+	*at++ = gputrace_python_put_text(to, room, &used, gputrace_event_get_domain(event));
+	*at++ = gputrace_python_put_names(to, room, &used, event, arg_count);
+	*at++ = gputrace_python_put(to, room, &used, args ? (const void *)args : "", arg_count * sizeof(*args));
+	*at++ = gputrace_python_put(to, room, &used, stack ? (const void *)stack : "", frame_count * sizeof(*stack));
+	*at++ = gputrace_python_put(to, room, &used, data ? data : "", data_size);
+	numbers[0] = used;
+	memcpy(to, numbers, sizeof(numbers));
+}
+
+/* `room` is at least what the numbers take. */
+static const struct gputrace_event *gputrace_python_next(struct gputrace_reader *reader, unsigned char *to, uint64_t room)
+{
+	const struct gputrace_event *event = gputrace_reader_next(reader);
+
+	if (event)
+		gputrace_python_copy(event, to, room);
+	return event;
+}
+"""
+
+SOURCE += "#define GPUTRACE_PYTHON_NUMBERS 36\n" + RECORD + DRAIN + NEXT
 
 EXTRA = """
+#define GPUTRACE_PYTHON_NUMBERS ...
+static void gputrace_python_copy(const struct gputrace_event *event, unsigned char *to, uint64_t room);
+static const struct gputrace_event *gputrace_python_next(struct gputrace_reader *reader, unsigned char *to, uint64_t room);
 static unsigned gputrace_python_drain(struct gputrace_reader *reader, struct gputrace_writer *writer,
 				      struct gputrace_python_record *records, unsigned capacity,
 				      const struct gputrace_event **ret_note);

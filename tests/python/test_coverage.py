@@ -4,9 +4,13 @@ import ast
 import inspect
 import pathlib
 import re
+import sys
 
 import gputrace
 from common import SOURCE, main, unittest
+
+sys.path.append(str(SOURCE / "bindings/python"))
+import cdef  # noqa: E402
 
 # What Python has no use for, and why.
 NOT_USED = {
@@ -34,9 +38,10 @@ def package():
 
 
 def used():
-    """Names X in lib.X."""
-    return {node.attr for tree in package().values() for node in ast.walk(tree)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "lib"}
+    """Names X in lib.X, and what the C functions call that come with the package."""
+    in_c = set(re.findall(r"\b(gputrace_(?!python_)\w+)\(", cdef.SOURCE))
+    return in_c | {node.attr for tree in package().values() for node in ast.walk(tree)
+                   if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "lib"}
 
 
 class Coverage(unittest.TestCase):

@@ -123,6 +123,8 @@ def sure_text(pointer: Any) -> str:
 
 def escape(shown: Union[str, bytes]) -> str:
     """Text of a traced program for a terminal: what that would obey or could not show becomes \\xHH."""
+    if isinstance(shown, str) and shown.isascii() and shown.isprintable():
+        return shown
     raw = shown if isinstance(shown, bytes) else shown.encode("utf-8", "surrogatepass")
     source = ffi.new("char[]", raw.split(b"\0")[0])
     size = lib.gputrace_escape(source, ffi.NULL, 0) + 1

@@ -2,12 +2,12 @@
 """Events of the stream."""
 from __future__ import annotations
 
+import struct
 from enum import IntEnum
 from typing import Any, Dict, Optional, Tuple
 
 from . import gpu as _gpu
 from ._cffi import ffi, lib
-from ._library import sure_text, text
 
 UNKNOWN = 2**64 - 1
 
@@ -48,8 +48,61 @@ class StackEnd(IntEnum):
     LOST = lib.GPUTRACE_STACK_LOST  #: it goes on, but what called the last function could not be found
 
 
-def _three(values: Any) -> Tuple[int, int, int]:
-    return (0, 0, 0) if values == ffi.NULL else (values[0], values[1], values[2])
+TYPES = {int(kind): kind for kind in EventType}
+STACK_ENDS = {int(end): end for end in StackEnd}
+
+# As gputrace_python_copy() puts them down: bytes, what is never negative, what may be, lengths (-1: None).
+NUMBERS = struct.Struct("=Q21Q6q8q")
+NEEDED = struct.Struct("=Q")  # the first of them
+assert NUMBERS.size == 8 * lib.GPUTRACE_PYTHON_NUMBERS
+
+_arg_names: Dict[bytes, Tuple[str, ...]] = {}  # of each of the driver's functions
+
+
+def _text(buffer: Any, at: int, length: int) -> Tuple[Optional[str], int]:
+    """A C string and what is behind it.  Names come from traced programs and may be any bytes."""
+    if length < 0:
+        return None, at
+    return buffer[at:at + length].decode("utf-8", "backslashreplace"), at + length
+
+
+def _words(buffer: Any, at: int, size: int) -> Tuple[int, ...]:
+    return struct.unpack_from(f"={size // 8}Q", buffer, at) if size else ()
+
+
+def _names(joined: bytes) -> Tuple[str, ...]:
+    """Each ends in NUL."""
+    names = _arg_names.get(joined)
+    if names is None:
+        names = _arg_names[joined] = tuple(name.decode("utf-8", "backslashreplace") for name in joined.split(b"\0")[:-1])
+    return names
+
+
+class Copy:
+    """Where a reader's next event is copied to, all of it in one call."""
+
+    def __init__(self) -> None:
+        self._gpus: Dict[int, Optional[_gpu.Gpu]] = {}  # by where the library has them; they live as long as the reader
+        self._make_room(4096)
+
+    def _make_room(self, size: int) -> None:
+        self._room = ffi.new("unsigned char[]", size)
+        self.buffer = ffi.buffer(self._room)
+
+    def next(self, reader: Any) -> Any:
+        """The library's event, or NULL."""
+        pointer = lib.gputrace_python_next(reader, self._room, len(self._room))
+        if pointer:
+            needed = NEEDED.unpack_from(self.buffer)[0]
+            if needed > len(self._room):
+                self._make_room(2 * needed)
+                lib.gputrace_python_copy(pointer, self._room, len(self._room))
+        return pointer
+
+    def gpu(self, address: int) -> Optional[_gpu.Gpu]:
+        if address not in self._gpus:
+            self._gpus[address] = _gpu.of_pointer(ffi.cast("struct gputrace_gpu *", address))
+        return self._gpus[address]
 
 
 class Event:
@@ -100,61 +153,32 @@ class Event:
     data: bytes  #: DATA
     count: int  #: LOST: how many records; EXIT: how many launches without an end
 
-    def __init__(self, pointer: Any, reader: Any, serial: int) -> None:
-        error = lib.gputrace_event_get_time_error(pointer)
-        self.type = EventType(lib.gputrace_event_get_type(pointer))
-        self.time = lib.gputrace_event_get_time(pointer)
-        self.end = lib.gputrace_event_get_end(pointer)
+    def __init__(self, copy: "Copy", reader: Any, serial: int) -> None:
+        buffer = copy.buffer
+        (_, self.time, self.end, error, self.gpu_start, self.gpu_end, self.launch_id, self.range_id, self.external_id,
+         self.kernel_id, self.context, self.stream, self.shared_bytes, self.return_value, self.count, gpu,
+         grid_x, grid_y, grid_z, block_x, block_y, block_z,
+         kind, self.pid, self.tid, self.device, self.result, stack_end,
+         name, text, command, domain, names, args, stack, data) = NUMBERS.unpack_from(buffer)
+        self.type = TYPES.get(kind, EventType.NONE)
         self.time_error = None if error == UNKNOWN else error
-        self.gpu_start = lib.gputrace_event_get_gpu_start(pointer)
-        self.gpu_end = lib.gputrace_event_get_gpu_end(pointer)
-        self.pid = lib.gputrace_event_get_pid(pointer)
-        self.tid = lib.gputrace_event_get_tid(pointer)
-        self.name = text(lib.gputrace_event_get_name(pointer))
-        self.text = text(lib.gputrace_event_get_text(pointer))
-        self.command = text(lib.gputrace_event_get_command(pointer))
-        self.launch_id = lib.gputrace_event_get_launch_id(pointer)
-        self.range_id = lib.gputrace_event_get_range_id(pointer)
-        self.external_id = lib.gputrace_event_get_external_id(pointer)
-        self.domain = text(lib.gputrace_event_get_domain(pointer))
-        self.kernel_id = lib.gputrace_event_get_kernel_id(pointer)
-        self.device = lib.gputrace_event_get_device(pointer)
-        self.gpu = _gpu.of_pointer(lib.gputrace_event_get_gpu(pointer))
-        self.context = lib.gputrace_event_get_context(pointer)
-        self.stream = lib.gputrace_event_get_stream(pointer)
-        self.grid = _three(lib.gputrace_event_get_grid(pointer))
-        self.block = _three(lib.gputrace_event_get_block(pointer))
-        self.shared_bytes = lib.gputrace_event_get_shared_bytes(pointer)
-        self.result = lib.gputrace_event_get_result(pointer)
-        self.return_value = lib.gputrace_event_get_return_value(pointer)
-        self.args = self._arguments(pointer)
-        self.stack = self._addresses(pointer)
-        self.stack_end = StackEnd(lib.gputrace_event_get_stack_end(pointer))
-        self.data = self._bytes(pointer)
-        self.count = lib.gputrace_event_get_count(pointer)
+        self.grid = grid_x, grid_y, grid_z
+        self.block = block_x, block_y, block_z
+        self.gpu = copy.gpu(gpu) if gpu else None
+        self.stack_end = STACK_ENDS.get(stack_end, StackEnd.UNKNOWN)
+        at = NUMBERS.size
+        self.name, at = _text(buffer, at, name)
+        self.text, at = _text(buffer, at, text)
+        self.command, at = _text(buffer, at, command)
+        self.domain, at = _text(buffer, at, domain)
+        values = _words(buffer, at + names, args)
+        self.args = dict(zip(_names(buffer[at:at + names]), values)) if args else {}
+        at += names + args
+        self.stack = _words(buffer, at, stack)
+        at += stack
+        self.data = buffer[at:at + data]
         self._reader = reader
         self._serial = serial
-
-    @staticmethod
-    def _arguments(pointer: Any) -> Dict[str, int]:
-        count = ffi.new("unsigned *")
-        values = lib.gputrace_event_get_args(pointer, count)
-        if values == ffi.NULL:
-            return {}
-        return {sure_text(lib.gputrace_event_get_arg_name(pointer, i)) or f"arg{i}": values[i]
-                for i in range(count[0])}
-
-    @staticmethod
-    def _addresses(pointer: Any) -> Tuple[int, ...]:
-        count = ffi.new("unsigned *")
-        values = lib.gputrace_event_get_stack(pointer, count)
-        return tuple(values[i] for i in range(count[0]))
-
-    @staticmethod
-    def _bytes(pointer: Any) -> bytes:
-        size = ffi.new("size_t *")
-        data = lib.gputrace_event_get_data(pointer, size)
-        return b"" if data == ffi.NULL else bytes(ffi.buffer(data, size[0]))
 
     @property
     def duration(self) -> int:

@@ -12,7 +12,7 @@ from . import kernel as _kernel
 from ._cffi import ffi, lib
 from ._library import Handle, guard, options, own, path_bytes, readable
 from .error import check
-from .event import Event
+from .event import Copy, Event
 from .kernel import Kernel
 from .records import FUNCTION, RecordsFunction, Taker
 
@@ -34,7 +34,7 @@ class Reader(Handle):
     makes one; window is in seconds.
     """
 
-    __slots__ = ("_target", "_serial", "_current", "_ended", "_symbolizer", "_takers")
+    __slots__ = ("_target", "_serial", "_current", "_copy", "_ended", "_symbolizer", "_takers")
 
     def __init__(self, target: "Target", *, window: float = 0.0,
                  symbolizer: Optional["Symbolizer"] = None) -> None:
@@ -53,6 +53,7 @@ class Reader(Handle):
         self._target = target
         self._serial = 0
         self._current: Any = None
+        self._copy = Copy()
         self._ended = False
         self._takers: Dict[int, Taker] = {}  # by the map's address
 
@@ -159,11 +160,11 @@ class Reader(Handle):
         """The next event; None when there is none for now.  Never blocks."""
         with guard:
             self._forget()
-            pointer = lib.gputrace_reader_next(self._pointer)
-            if pointer == ffi.NULL:
+            pointer = self._copy.next(self._pointer)
+            if not pointer:
                 return None
             self._current = pointer
-            return Event(pointer, self, self._serial)
+            return Event(self._copy, self, self._serial)
 
     def discard(self) -> None:
         """Serve the target and throw away the events that are due."""
