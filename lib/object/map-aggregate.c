@@ -45,9 +45,20 @@ static int sum_instance(struct gputrace_map *map, int instance, const void *key,
 	return r;
 }
 
+/* Also before it is in any context. */
+static bool is_array_with(const struct gputrace_map *map, const void *key)
+{
+	uint32_t index;
+
+	if (map->layout.kind != GT_KIND_ARRAY)
+		return false;
+	memcpy(&index, key, sizeof(index));
+	return index < map->layout.max_entries;
+}
+
 static int sum_instances(struct gputrace_map *map, const void *key, unsigned char *values, uint64_t *sum)
 {
-	bool found = false;
+	bool found = is_array_with(map, key);
 	unsigned i;
 	int r;
 
@@ -83,7 +94,7 @@ int gputrace_map_sum(struct gputrace_map *map, int instance, const void *key, si
 		r = sum_instance(map, instance, key, values, &sum);
 	free(values);
 	if (r == -ENOENT)
-		return gt_error(r, instance == GPUTRACE_INSTANCE_ALL && !gputrace_map_count_instances(map) ?
+		return gt_error(r, instance == GPUTRACE_INSTANCE_ALL && !map->instance_count && map->layout.kind != GT_KIND_ARRAY ?
 				"map %s is in no CUDA context so far" : "map %s has no such key", map->name);
 	if (r >= 0)
 		*ret_sum = sum;

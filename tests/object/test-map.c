@@ -145,7 +145,7 @@ END_TEST
 
 START_TEST(aggregates)
 {
-	uint32_t values[4] = { 10, 11, 12, 13 }, key = 1, keys[4], got[8], count = 9;
+	uint32_t values[4] = { 10, 11, 12, 13 }, key = 1, behind = 2, keys[4], got[8], count = 9;
 	struct gputrace_object *object;
 	struct gputrace_map *map, *table;
 	uint64_t sum = 0, value;
@@ -157,9 +157,11 @@ START_TEST(aggregates)
 	ck_assert_int_eq(gputrace_map_update(map, -1, &key, 4, values, sizeof(values), 0), 0);
 	ck_assert_int_eq(gputrace_map_sum(map, -1, &key, 4, &sum), 0);
 	ck_assert_uint_eq(sum, 46);
-	/* no instance has the key yet; then two have */
-	ck_assert_int_eq(gputrace_map_sum(map, GPUTRACE_INSTANCE_ALL, &key, 4, &sum), -ENOENT);
-	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "in no CUDA context"));
+	/* there is no instance yet; then there are two */
+	ck_assert_int_eq(gputrace_map_sum(map, GPUTRACE_INSTANCE_ALL, &key, 4, &sum), 0);
+	ck_assert_uint_eq(sum, 0);
+	ck_assert_int_eq(gputrace_map_sum(map, GPUTRACE_INSTANCE_ALL, &behind, 4, &sum), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "no such key"));
 	memory = malloc(2 * gt_map_bytes(map));
 	for (i = 0; i < 2; i++) {
 		gt_map_write_initial(map, memory + i * gt_map_bytes(map));
@@ -167,6 +169,7 @@ START_TEST(aggregates)
 	}
 	ck_assert_int_eq(gputrace_map_sum(map, GPUTRACE_INSTANCE_ALL, &key, 4, &sum), 0);
 	ck_assert_uint_eq(sum, 92);
+	ck_assert_int_eq(gputrace_map_sum(map, GPUTRACE_INSTANCE_ALL, &behind, 4, &sum), -ENOENT);
 	ck_assert_int_eq(gputrace_map_read_all(map, 1, keys, got, 2, &count), 0);
 	ck_assert_uint_eq(count, 2);
 	ck_assert_uint_eq(keys[0], 0);
@@ -189,6 +192,8 @@ START_TEST(aggregates)
 	ck_assert_int_eq(gputrace_map_delete(table, -1, &key, 4), -ENOENT);
 	ck_assert_int_eq(gputrace_map_delete(map, -1, &key, 4), -EINVAL);
 	ck_assert_int_eq(gputrace_map_sum(table, -1, &key, 4, &sum), -ENOENT);
+	ck_assert_int_eq(gputrace_map_sum(table, GPUTRACE_INSTANCE_ALL, &key, 4, &sum), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "in no CUDA context"));
 	free(memory);
 	gputrace_object_unref(object);
 }

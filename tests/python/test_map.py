@@ -89,6 +89,10 @@ class Mapping(unittest.TestCase):
         array[1] = [1, 2, 30, 400]
         self.assertEqual(array[1], [1, 2, 30, 400])
         self.assertEqual(array.initial.sum(1), 433)
+        # It is in no context, and nothing was counted.
+        self.assertEqual((array.instance_count, array.sum(0), array.sum(1)), (0, 0, 0))
+        with self.assertRaises(KeyError):
+            array.sum(2)
         self.assertEqual(array.snapshot(), {0: [0, 0, 0, 0], 1: [1, 2, 30, 400]})
         with self.assertRaisesRegex(ValueError, "list of 4"):
             array[1] = 5

@@ -354,7 +354,10 @@ class Map(MutableMapping[Key, Value]):
         return self._only().numpy_view()
 
     def sum(self, key: Key) -> int:
-        """The sum of an element over all instances and slots; values of 4 or 8 bytes only."""
+        """The sum of an element over all instances and slots; values of 4 or 8 bytes only.
+
+        An array's is 0 before it is in any CUDA context; KeyError: no instance has the key.
+        """
         return self._sum(ALL, key)
 
     def _sum(self, instance: int, key: Key) -> int:
