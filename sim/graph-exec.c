@@ -13,6 +13,7 @@
 struct mark {
 	CUgraphNode node;
 	struct sim_op *op;
+	const struct sim_gpu *gpu;	/* whose clock it is stamped by */
 };
 
 struct sim_run {
@@ -192,6 +193,7 @@ static void set_marks(struct CUgraph_st *graph, struct sim_run *run)
 		if (!mark->op)
 			continue;
 		mark->node = graph->nodes[i];
+		mark->gpu = work->event->ctx->gpu;
 		run->mark_count++;
 		sim_op_unref(work->event->op);
 		work->event->op = sim_op_ref(mark->op);
@@ -202,7 +204,7 @@ static void pass(struct mark *mark)
 {
 	if (sim_op_is_done(mark->op))
 		return;
-	atomic_store(&mark->op->time, sim_now());
+	atomic_store(&mark->op->time, sim_clock(mark->gpu));
 	pthread_mutex_lock(&sim_lock);
 	sim_op_complete(mark->op);
 	pthread_mutex_unlock(&sim_lock);

@@ -234,7 +234,7 @@ static void *worker(void *unused)
 			if (result != CUDA_SUCCESS && ctx)
 				sim_context_fail(ctx, result, NULL);
 		}
-		atomic_store(&op->time, sim_now());
+		atomic_store(&op->time, ctx ? sim_clock(ctx->gpu) : sim_now());
 		sim_work_clear(&op->work);
 		if (ctx)
 			atomic_fetch_sub_explicit(&ctx->queued, 1, memory_order_relaxed);

@@ -12,7 +12,7 @@
 struct sim_op {
 	atomic_uint refs;
 	atomic_bool done;
-	atomic_uint_least64_t time;	/* sim_now() when it was run */
+	atomic_uint_least64_t time;	/* sim_clock() when it was run */
 	struct sim_work work;
 	/* Below: under sim_lock. */
 	unsigned pending;		/* operations before it, and 1 until submitted */
