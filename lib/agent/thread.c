@@ -17,6 +17,15 @@ _Static_assert(offsetof(struct gt_record, seq) == 0 && offsetof(struct gt_record
 	       offsetof(struct gt_record, type) == 8 && offsetof(struct gt_record, source) == 10 &&
 	       offsetof(struct gt_record, size) == 12, "what publish() puts together");
 
+uint32_t gt_thread_id(void)
+{
+	static _Thread_local uint32_t tid __attribute__((tls_model("initial-exec")));
+
+	if (!tid)
+		tid = (uint32_t)syscall(SYS_gettid);
+	return tid;
+}
+
 static pthread_key_t at_end;
 static bool has_key;
 static uint32_t session;	/* counts sessions */

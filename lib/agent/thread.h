@@ -46,6 +46,9 @@ static inline struct gt_thread *gt_thread(void)
 	return gt_thread_known ? gt_thread_known : gt_thread_new();
 }
 
+/* The calling thread's, also where there is no memory for more. */
+uint32_t gt_thread_id(void);
+
 /* What the calling thread's work belongs to now, 0: nothing. */
 static inline uint64_t gt_thread_range(void)
 {

@@ -2,27 +2,20 @@
 #include "lib/agent/launch/launch.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/build/parts.h"
 #include "lib/agent/context/context.h"
 #include "lib/agent/launch/fit.h"
-#include "lib/agent/table.h"
+#include "lib/agent/launch/stream.h"
 #include "lib/agent/thread.h"
 
 static _Atomic uint64_t next_launch = 1;
 
-static uint32_t thread_id(void)
+uint64_t gt_launch_next_id(void)
 {
-	static _Thread_local uint32_t tid __attribute__((tls_model("initial-exec")));
-
-	if (!tid)
-		tid = (uint32_t)syscall(SYS_gettid);
-	return tid;
+	return (atomic_fetch_add_explicit(&next_launch, 1, memory_order_relaxed) << GT_SLOT_BITS) & GT_LAUNCH_ID_MASK;
 }
 
 size_t gt_launch_room(const struct gt_kernel *kernel)
@@ -61,7 +54,7 @@ void gt_launch_begin(struct gt_launch *launch, const void *function,
 	if (!launch->kernel && function)
 		launch->kernel = gt_function_discover((void *)(uintptr_t)function, loaded_before());
 	launch->context = gt_context_current();
-	launch->record.tid = thread_id();
+	launch->record.tid = gt_thread_id();
 	launch->record.range = gt_thread_range();
 	launch->record.external = gt_thread_external();
 	launch->record.kernel = launch->kernel ? launch->kernel->id : 0;
@@ -137,10 +130,9 @@ static void choose(struct gt_launch *launch)
 /* The launch's id, and what its probes are told. */
 static void fill_hidden(struct gt_launch *launch)
 {
-	uint64_t id = atomic_fetch_add_explicit(&next_launch, 1, memory_order_relaxed) << GT_SLOT_BITS;
 	uint64_t on;
 
-	launch->record.launch = id & GT_LAUNCH_ID_MASK;
+	launch->record.launch = gt_launch_next_id();
 	if (!launch->extended || !gt_kernel_is_probed(launch->kernel) || !launch->context)
 		return;
 	on = __atomic_load_n(&gt_session.shm->switches, __ATOMIC_RELAXED);
@@ -240,30 +232,6 @@ void gt_launch_end(struct gt_launch *launch, CUresult result)
 	gt_emit(GT_REC_LAUNCH, &launch->record, sizeof(launch->record));
 }
 
-/*
- * The driver's number of a stream.  It must not be asked for while the stream is
- * captured (that would break the capture), so the answers are kept; a handle that
- * was never seen before is its own number then.
- */
-static uint64_t stream_number(CUstream stream, bool captured)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static struct gt_table *numbers;
-	void *known = gt_table_get(&numbers, stream);
-	unsigned long long id;
-
-	if (captured || !gt_cu.cuStreamGetId)
-		return known ? (uint64_t)(uintptr_t)known : (uint64_t)(uintptr_t)stream;
-	if (gt_cu.cuStreamGetId(stream, &id))
-		return (uint64_t)(uintptr_t)stream;
-	if ((uint64_t)(uintptr_t)known != id) {
-		pthread_mutex_lock(&lock);
-		gt_table_set(&numbers, stream, (void *)(uintptr_t)id);
-		pthread_mutex_unlock(&lock);
-	}
-	return id;
-}
-
 void gt_launch_captured(struct gt_launch *launch)
 {
 	launch->record.flags |= GT_LAUNCH_CAPTURED;
@@ -278,11 +246,11 @@ void gt_launch_stream(struct gt_launch *launch, CUstream stream, bool per_thread
 		return;
 	if (!stream && per_thread)
 		stream = CU_STREAM_PER_THREAD;
-	if (!stream || stream == CU_STREAM_LEGACY)
-		return;		/* id 0; never captures */
+	if (gt_stream_is_default(stream))
+		return;
 	captured = gt_cu.cuStreamIsCapturing(stream, &status) ||
 		   status != CU_STREAM_CAPTURE_STATUS_NONE;
 	if (captured)
 		launch->record.flags |= GT_LAUNCH_CAPTURED;
-	launch->record.stream = stream_number(stream, captured);
+	launch->record.stream = gt_stream_number(stream, captured);
 }

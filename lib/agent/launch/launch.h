@@ -33,6 +33,9 @@ struct gt_launch {
 	void *new_extra[5];
 };
 
+/* A number for a launch, or for a copy; its slot is missing. */
+uint64_t gt_launch_next_id(void);
+
 /* Bytes that gt_launch_extend() needs to build the longer parameter list in. */
 size_t gt_launch_room(const struct gt_kernel *kernel);
 /* Such a place on the caller's stack. */
