@@ -158,6 +158,7 @@ static void gputrace_python_copy(const struct gputrace_event *event, unsigned ch
 	*at++ = gputrace_event_get_context(event);
 	*at++ = gputrace_event_get_stream(event);
 	*at++ = gputrace_event_get_shared_bytes(event);
+	*at++ = gputrace_event_get_copy_bytes(event);
 	*at++ = gputrace_event_get_return_value(event);
 	*at++ = gputrace_event_get_count(event);
 	*at++ = (uintptr_t)gputrace_event_get_gpu(event);
@@ -172,6 +173,7 @@ static void gputrace_python_copy(const struct gputrace_event *event, unsigned ch
 	*at++ = (uint64_t)(int64_t)gputrace_event_get_pid(event);
 	*at++ = (uint64_t)(int64_t)gputrace_event_get_tid(event);
 	*at++ = (uint64_t)(int64_t)gputrace_event_get_device(event);
+	*at++ = (uint64_t)(int64_t)gputrace_event_get_copy_kind(event);
 	*at++ = (uint64_t)(int64_t)gputrace_event_get_result(event);
 	*at++ = (uint64_t)(int64_t)gputrace_event_get_stack_end(event);
 	*at++ = gputrace_python_put_text(to, room, &used, gputrace_event_get_name(event));
@@ -197,7 +199,7 @@ static const struct gputrace_event *gputrace_python_next(struct gputrace_reader 
 }
 """
 
-SOURCE += "#define GPUTRACE_PYTHON_NUMBERS 36\n" + RECORD + DRAIN + NEXT
+SOURCE += "#define GPUTRACE_PYTHON_NUMBERS 38\n" + RECORD + DRAIN + NEXT
 
 EXTRA = """
 #define GPUTRACE_PYTHON_NUMBERS ...

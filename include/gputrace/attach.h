@@ -132,6 +132,19 @@ GPUTRACE_API int gputrace_attach_api(struct gputrace_target *target,
  */
 GPUTRACE_API int gputrace_attach_nvtx(struct gputrace_target *target, struct gputrace_link **ret_link);
 
+/*
+ * Record when copies and memsets run on the GPU (GPUTRACE_EVENT_COPY): the agent records
+ * an event of its own in the program's stream before each one and behind it.  Those are
+ * all that the program calls for, of CUDA 3.2 and newer (cuMemcpy*, cuMemset*), but for
+ * those that are captured into graphs.  A stream is busy for some microseconds longer;
+ * not after a function that waits for its copy, as cuMemcpyDtoH does: that one's copy
+ * ends when it returns.
+ * This has not been tried on a real GPU yet.
+ * -EBUSY: the target runs already (attach before gputrace_target_resume()); -EOPNOTSUPP:
+ * its processes are only watched; -ENOMEM.  Since 0.1.
+ */
+GPUTRACE_API int gputrace_attach_copies(struct gputrace_target *target, struct gputrace_link **ret_link);
+
 struct gputrace_functions_opts {
 	uint64_t size;
 	uint64_t ring_bytes;	/* kernel ring buffer, a power of two; default 4 MiB, with stack_bytes 32 MiB */

@@ -31,7 +31,8 @@ enum gputrace_event_type {
 	GPUTRACE_EVENT_CALL,		/* a call of another function that is watched; name: the function */
 	GPUTRACE_EVENT_RANGE,		/* a range that the program made known; name: what it said */
 	GPUTRACE_EVENT_MARK,		/* a moment that the program made known; name: what it said */
-	GPUTRACE_EVENT_THREAD		/* the program named thread tid; name: how */
+	GPUTRACE_EVENT_THREAD,		/* the program named thread tid; name: how */
+	GPUTRACE_EVENT_COPY		/* the GPU copied or set memory; name: as profilers call it */
 };
 
 GPUTRACE_API int gputrace_event_get_type(const struct gputrace_event *event);
@@ -40,7 +41,10 @@ GPUTRACE_API uint64_t gputrace_event_get_time(const struct gputrace_event *event
 GPUTRACE_API uint64_t gputrace_event_get_end(const struct gputrace_event *event);
 /* The true times lie within this many ns of the two above; 0 for times taken on the host; UINT64_MAX: not known. */
 GPUTRACE_API uint64_t gputrace_event_get_time_error(const struct gputrace_event *event);
-/* KERNEL and PRINT: the GPU's own times, %globaltimer ns. */
+/*
+ * KERNEL and PRINT: the GPU's own times, %globaltimer ns.  COPY: from when its stream came to it until
+ * the stream went on behind it, or, for a function that waits, until that returned; to within the time error.
+ */
 GPUTRACE_API uint64_t gputrace_event_get_gpu_start(const struct gputrace_event *event);
 GPUTRACE_API uint64_t gputrace_event_get_gpu_end(const struct gputrace_event *event);
 GPUTRACE_API int gputrace_event_get_pid(const struct gputrace_event *event);
@@ -51,21 +55,22 @@ GPUTRACE_API const char *gputrace_event_get_command(const struct gputrace_event 
 /*
  * NOTE and PRINT: the text.  FUNCTION: why not every program meant for it is in it.
  * CONTEXT: how its clock is read.  RANGE, API and CALL: what is odd about it, else NULL.
+ * COPY: why it is not known when it ran (the time error is UINT64_MAX, and time is when it was called for), else NULL.
  */
 GPUTRACE_API const char *gputrace_event_get_text(const struct gputrace_event *event);
 
 /*
- * Ties launch, kernel and API call of the same process together; 0: none.  A
- * graph's kernel carries the id of the launch that was captured.
+ * Ties launch, kernel and API call of the same process together, or copy and API call;
+ * 0: none.  A graph's kernel carries the id of the launch that was captured.
  */
 GPUTRACE_API uint64_t gputrace_event_get_launch_id(const struct gputrace_event *event);
 /*
- * RANGE: the number by which it is known in its process.  LAUNCH, KERNEL, PRINT and
+ * RANGE: the number by which it is known in its process.  LAUNCH, KERNEL, COPY, PRINT and
  * API: the range that the thread had pushed last, and not popped yet, when it
  * launched or called; 0: none.  Calls seen by uprobes have it if they launch a kernel.
  */
 GPUTRACE_API uint64_t gputrace_event_get_range_id(const struct gputrace_event *event);
-/* LAUNCH, KERNEL, PRINT and API, likewise: the number that the program gave with gputrace_agent_push_id(); 0: none. */
+/* LAUNCH, KERNEL, COPY, PRINT and API, likewise: the number that the program gave with gputrace_agent_push_id(); 0: none. */
 GPUTRACE_API uint64_t gputrace_event_get_external_id(const struct gputrace_event *event);
 /* RANGE and MARK: the NVTX domain, "" for the default one. */
 GPUTRACE_API const char *gputrace_event_get_domain(const struct gputrace_event *event);
@@ -81,6 +86,19 @@ GPUTRACE_API uint64_t gputrace_event_get_stream(const struct gputrace_event *eve
 GPUTRACE_API const uint32_t *gputrace_event_get_grid(const struct gputrace_event *event);
 GPUTRACE_API const uint32_t *gputrace_event_get_block(const struct gputrace_event *event);
 GPUTRACE_API uint32_t gputrace_event_get_shared_bytes(const struct gputrace_event *event);
+
+enum gputrace_copy_kind {
+	GPUTRACE_COPY_UNKNOWN,		/* a batch of several kinds */
+	GPUTRACE_COPY_HOST_TO_DEVICE,
+	GPUTRACE_COPY_DEVICE_TO_HOST,
+	GPUTRACE_COPY_DEVICE_TO_DEVICE,
+	GPUTRACE_COPY_HOST_TO_HOST,
+	GPUTRACE_COPY_PEER,		/* from the memory of one context to that of another */
+	GPUTRACE_COPY_MEMSET		/* no copy: memory was set */
+};
+/* COPY: enum gputrace_copy_kind, and how much was copied or set (0: 3D batches with arrays, whose elements are not known). */
+GPUTRACE_API int gputrace_event_get_copy_kind(const struct gputrace_event *event);
+GPUTRACE_API uint64_t gputrace_event_get_copy_bytes(const struct gputrace_event *event);
 /* API: the CUresult returned, -1 if the call never did; LAUNCH likewise; CALL: the lower 32 bits. */
 GPUTRACE_API int gputrace_event_get_result(const struct gputrace_event *event);
 /* API and CALL: the register that the result came in, all 64 bits; UINT64_MAX if the call never returned. */

@@ -88,7 +88,11 @@ void gt_session_close(bool keep);
 bool gt_session_is_open(void);
 bool gt_session_send(enum gt_message_type type, uint64_t value);
 
-/* Records to the controller. */
+/*
+ * Records to the controller, while active, and from the thread that closes the session, when
+ * nobody else can any more.
+ */
+extern _Thread_local bool gt_closing __attribute__((tls_model("initial-exec")));
 bool gt_emit(enum gt_record_type type, const void *payload, size_t size);	/* false: it is lost */
 /* In two pieces: `size` is a multiple of 8. */
 bool gt_emit_pieces(enum gt_record_type type, const void *payload, size_t size, const void *more, size_t more_size);

@@ -7,6 +7,8 @@
 
 #include "lib/agent/agent.h"
 
+_Thread_local bool gt_closing;
+
 uint64_t gt_now(void)
 {
 	struct timespec t;
@@ -79,7 +81,8 @@ bool gt_emit_pieces(enum gt_record_type type, const void *payload, size_t size, 
 		.size = (uint32_t)(size + more_size),
 	};
 
-	if (!atomic_load_explicit(&gt_active, memory_order_relaxed) || size + more_size > GT_RECORD_MAX_PAYLOAD)
+	if (!(atomic_load_explicit(&gt_active, memory_order_relaxed) || gt_closing) ||
+	    size + more_size > GT_RECORD_MAX_PAYLOAD)
 		return false;
 	if (!take_credits(shm, record.len)) {
 		/* A reading of the clock is no event, and the next one does as well. */

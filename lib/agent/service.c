@@ -19,6 +19,8 @@
 #define STAMP_PERIOD 50
 #define STAMP_SOON 5
 #define STAMPS_SOON 6
+/* Between looks at copies, in ms: they are to be known before what came after them is delivered. */
+#define COPIES_PERIOD 5
 
 /* How long threads of the program may take to get out of our hooks: a launch waits when too many are queued. */
 #define PATIENCE_MS (1000 * GT_LEAVING_S)
@@ -89,7 +91,9 @@ static void let_go(void)
 	}
 	gt_session_send(GT_MSG_LEAVING, GT_LEAVING_KERNELS);
 	gt_execs_forget();
+	gt_closing = true;
 	all = gt_contexts_release();
+	gt_closing = false;
 	/* Nodes of graphs may run kernels that the program does not know, and must not be shown. */
 	leaving = all ? gt_modules_leave() : GT_LEAVE_CHANGED;
 	gt_late_forget();
@@ -106,13 +110,25 @@ static void say_goodbye(void)
 	gt_session_send(GT_MSG_BYE, 0);
 }
 
+static int period(unsigned rounds)
+{
+	if (gt_session_records(GT_CONFIG_MEMCPY))
+		return COPIES_PERIOD;
+	return rounds < STAMPS_SOON ? STAMP_SOON : STAMP_PERIOD;
+}
+
+static bool is_stamp_due(unsigned rounds)
+{
+	return rounds < STAMPS_SOON || period(rounds) == STAMP_PERIOD || rounds % (STAMP_PERIOD / COPIES_PERIOD) == 0;
+}
+
 static void serve_until_over(void)
 {
 	unsigned rounds = 0;
 
 	for (;;) {
 		struct pollfd wait = { .fd = gt_session.socket, .events = POLLIN };
-		int r = poll(&wait, 1, rounds < STAMPS_SOON ? STAMP_SOON : STAMP_PERIOD);
+		int r = poll(&wait, 1, period(rounds));
 
 		if (atomic_load(&stopping)) {
 			say_goodbye();
@@ -122,10 +138,11 @@ static void serve_until_over(void)
 			let_go();
 			return;
 		}
-		if (r == 0) {
+		if (r)
+			continue;
+		gt_contexts_collect();
+		if (is_stamp_due(rounds++))
 			gt_contexts_tick(false);
-			rounds++;
-		}
 	}
 }
 

@@ -166,9 +166,11 @@ int gputrace_attach_api(struct gputrace_target *target, const struct gputrace_ap
 	return 0;
 }
 
-/* ---- annotations ---- */
+/* ---- what the agent records besides ---- */
 
-int gputrace_attach_nvtx(struct gputrace_target *target, struct gputrace_link **ret_link)
+/* what: GT_CONFIG_*; late: why it cannot begin in a target that runs. */
+static int record_by_agent(struct gputrace_target *target, uint32_t what, const char *late,
+			   struct gputrace_link **ret_link)
 {
 	struct gputrace_link *link;
 	int r = gt_link_check_agent(target);
@@ -176,14 +178,28 @@ int gputrace_attach_nvtx(struct gputrace_target *target, struct gputrace_link **
 	if (r)
 		return r;
 	if (target->resumed)
-		return gt_error(-EBUSY, "the target runs already: a program looks for the reader of its annotations once, at its first range");
+		return gt_error(-EBUSY, "the target runs already: %s", late);
 	r = gt_link_new(target, false, &link);
 	if (r)
 		return r;
-	link->recording = GT_CONFIG_NVTX;
-	want_thread_rings(target, DEFAULT_RING);
+	link->recording = what;
 	*ret_link = link;
 	return 0;
+}
+
+int gputrace_attach_nvtx(struct gputrace_target *target, struct gputrace_link **ret_link)
+{
+	int r = record_by_agent(target, GT_CONFIG_NVTX,
+				"a program looks for the reader of its annotations once, at its first range", ret_link);
+
+	if (!r)
+		want_thread_rings(target, DEFAULT_RING);
+	return r;
+}
+
+int gputrace_attach_copies(struct gputrace_target *target, struct gputrace_link **ret_link)
+{
+	return record_by_agent(target, GT_CONFIG_MEMCPY, "have copies recorded before gputrace_target_resume()", ret_link);
 }
 
 /* ---- any library ---- */

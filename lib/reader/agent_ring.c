@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/attach/link.h"
+#include "lib/reader/copies.h"
 #include "lib/reader/launches.h"
 #include "lib/reader/ranges.h"
 #include "lib/reader/reader.h"
@@ -212,6 +213,15 @@ static void take(struct gputrace_reader *reader, struct gt_process *process,
 		break;
 	case GT_REC_CALL:
 		take_call(reader, process, reader->payload, record->size);
+		break;
+	case GT_REC_COPY:
+		gt_reader_take_copy(reader, process, reader->payload, record->size);
+		break;
+	case GT_REC_COPY_TIME:
+		gt_reader_take_copy_time(reader, process, reader->payload, record->size);
+		break;
+	case GT_REC_EVENT_CLOCK:
+		gt_reader_take_event_clock(process, reader->payload, record->size);
 		break;
 	default:
 		break;	/* a target may write anything */

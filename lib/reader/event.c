@@ -155,6 +155,16 @@ const void *gputrace_event_get_data(const struct gputrace_event *event, size_t *
 	return event->data;
 }
 
+int gputrace_event_get_copy_kind(const struct gputrace_event *event)
+{
+	return event->copy_kind;
+}
+
+uint64_t gputrace_event_get_copy_bytes(const struct gputrace_event *event)
+{
+	return event->copy_bytes;
+}
+
 uint64_t gputrace_event_get_count(const struct gputrace_event *event)
 {
 	return event->count;

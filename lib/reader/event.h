@@ -26,6 +26,8 @@ struct gputrace_event {
 	uint64_t stream;
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;
+	int copy_kind;			/* enum gputrace_copy_kind */
+	uint64_t copy_bytes;
 	int result;
 	uint64_t value;			/* the whole register that the result came in */
 	uint64_t args[12];

@@ -114,22 +114,22 @@ static void add_captured(struct gt_launches *launches, const struct gt_rec_launc
 	*slot = *record;
 }
 
-static void add_to_thread(struct gt_launches *launches, const struct gt_rec_launch *record)
+void gt_launches_add_call(struct gt_launches *launches, uint32_t tid, uint64_t enter, uint64_t leave, uint64_t id)
 {
-	struct thread **slot = &launches->threads[record->tid & (THREADS - 1)], *thread = *slot;
+	struct thread **slot = &launches->threads[tid & (THREADS - 1)], *thread = *slot;
 
 	if (!thread)
 		thread = *slot = calloc(1, sizeof(*thread));
 	if (!thread)
 		return;
-	if (thread->tid != record->tid) {
-		thread->tid = record->tid;
+	if (thread->tid != tid) {
+		thread->tid = tid;
 		thread->head = 0;
 		memset(thread->latest, 0, sizeof(thread->latest));
 	}
-	thread->latest[thread->head & (PER_THREAD - 1)].enter = record->enter;
-	thread->latest[thread->head & (PER_THREAD - 1)].leave = record->leave;
-	thread->latest[thread->head & (PER_THREAD - 1)].id = record->launch;
+	thread->latest[thread->head & (PER_THREAD - 1)].enter = enter;
+	thread->latest[thread->head & (PER_THREAD - 1)].leave = leave;
+	thread->latest[thread->head & (PER_THREAD - 1)].id = id;
 	thread->head++;
 }
 
@@ -137,7 +137,7 @@ void gt_launches_add(struct gt_launches *launches, const struct gt_rec_launch *r
 {
 	if (!record->launch)
 		return;
-	add_to_thread(launches, record);
+	gt_launches_add_call(launches, record->tid, record->enter, record->leave, record->launch);
 	if (record->flags & GT_LAUNCH_CAPTURED)
 		add_captured(launches, record);
 	else

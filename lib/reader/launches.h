@@ -18,6 +18,8 @@ struct gt_launches *gt_launches_new(void);
 void gt_launches_free(struct gt_launches *launches);
 
 void gt_launches_add(struct gt_launches *launches, const struct gt_rec_launch *record);
+/* Something else that a thread called for, with an id of its own: only gt_launches_within() knows it. */
+void gt_launches_add_call(struct gt_launches *launches, uint32_t tid, uint64_t enter, uint64_t leave, uint64_t id);
 
 /* The launch with this id, NULL if it is not known (any more).  Valid until the next add. */
 const struct gt_rec_launch *gt_launches_find(const struct gt_launches *launches, uint64_t id);

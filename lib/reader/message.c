@@ -14,19 +14,20 @@
 #define NUMBERS(X) \
 	X(time) X(end) X(time_error) X(gpu_start) X(gpu_end) X(launch_id) X(range_id) X(external_id) \
 	X(stream) X(value) X(count) X(type) X(pid) X(tid) X(device) X(result) X(api_function) X(stack_end) \
-	X(kernel_id) X(context) X(shared_bytes) X(arg_count) X(spans)
+	X(kernel_id) X(context) X(shared_bytes) X(arg_count) X(spans) X(copy_kind) X(copy_bytes)
 
 struct event_message {
 	struct gt_message_head head;
-	uint64_t time, end, time_error, gpu_start, gpu_end, launch_id, range_id, external_id, stream, value, count;
+	uint64_t time, end, time_error, gpu_start, gpu_end, launch_id, range_id, external_id, stream, value, count,
+		 copy_bytes;
 	uint64_t args[12];
-	int32_t type, pid, tid, device, result, api_function, stack_end;
+	int32_t type, pid, tid, device, result, api_function, stack_end, copy_kind;
 	uint32_t kernel_id, context, shared_bytes, arg_count, spans;
 	uint32_t grid[3], block[3];
 	int32_t gpu;			/* its index, -1: none */
 	char command[16];
 	/* What follows, in this order; a size of 0 is NULL, and a text's counts its end. */
-	uint32_t stack_count, data_size, name_size, text_size, domain_size;
+	uint32_t stack_count, data_size, name_size, text_size, domain_size, unused;
 };
 _Static_assert(sizeof(struct event_message) % 8 == 0, "what follows is aligned");
 
@@ -99,9 +100,10 @@ static bool take_text(const char **at, uint32_t size, const char **ret_text)
 
 static bool makes_sense(const struct event_message *message)
 {
-	return message->type > GPUTRACE_EVENT_NONE && message->type <= GPUTRACE_EVENT_THREAD &&
+	return message->type > GPUTRACE_EVENT_NONE && message->type <= GPUTRACE_EVENT_COPY &&
 	       message->arg_count <= sizeof(message->args) / sizeof(message->args[0]) && message->spans <= 1 &&
 	       message->stack_end >= 0 && message->stack_end <= GPUTRACE_STACK_LOST &&
+	       message->copy_kind >= 0 && message->copy_kind <= GPUTRACE_COPY_MEMSET &&
 	       message->gpu >= -1 && message->gpu < GT_GPUS_MAX &&
 	       strnlen(message->command, sizeof(message->command)) < sizeof(message->command);
 }

@@ -12,6 +12,7 @@
 #include "lib/attach/link.h"
 #include "lib/ctx.h"
 #include "lib/reader/connect.h"
+#include "lib/reader/copies.h"
 #include "lib/reader/publish.h"
 #include "lib/reader/ranges.h"
 #include "lib/target/context.h"
@@ -109,6 +110,7 @@ static unsigned collect(struct gputrace_reader *reader)
 			if (!process->ready)
 				gt_reader_push_note(reader, process, "the agent could not take its orders (is there too little memory, are there too few descriptors?): this process ran without probes", 0);
 			gt_reader_close_ranges(reader, process);
+			gt_reader_close_copies(reader, process);
 			announce(reader, process, GPUTRACE_EVENT_EXIT);
 			process->ended_announced = true;
 		}

@@ -57,7 +57,7 @@ void gt_reader_push_call(struct gputrace_reader *reader, struct gt_process *proc
 /*
  * When an event is due: all that comes before it has had the window's time to be taken
  * in.  A thread may be put aside between a launch and its record of it, so that a kernel
- * waits longer, a second at most, for a launch that is not known yet.
+ * waits longer, a second at most, for a launch that is not known yet; as does a copy for its clock.
  */
 uint64_t gt_reader_due(const struct gt_queued *queued, uint64_t window_ns);
 
@@ -67,6 +67,13 @@ void gt_reader_resolve(struct gt_queued *queued);
 /* GPU time to host time by the context's clock; false: not known, *host and *error untouched. */
 bool gt_reader_host_time(const struct gt_target_context *context, uint64_t gpu, uint64_t *ret_host,
 			 uint64_t *ret_error);
+
+/*
+ * Nothing on the GPU starts before the call for it was entered, nor after it was waited for: where
+ * the clock's error allows for more than that, it gets smaller.  What lies outside by more than the
+ * error is a contradiction, which stays as it is, to be seen.  with_end: the end moves with the start.
+ */
+void gt_reader_confine_start(struct gputrace_event *event, uint64_t earliest, uint64_t latest, bool with_end);
 
 /*
  * The GPU knows a kernel's length far better than we know where it lies: of the moments that the

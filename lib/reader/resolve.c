@@ -2,6 +2,7 @@
 /* Ties events together when they are delivered, since their records come by different ways. */
 #include <string.h>
 
+#include "lib/reader/copies.h"
 #include "lib/reader/launches.h"
 #include "lib/reader/reader.h"
 #include "lib/uprobe/api_trace.h"
@@ -56,17 +57,28 @@ static void resolve_launch(struct gputrace_event *event, struct gt_process *proc
 	resolve_name(event, process);
 }
 
-/* Which launch a call of a launch function stands for; uprobes do not know what the thread's work belonged to. */
+/* Which launch or copy a call stands for; uprobes do not know what the thread's work belonged to. */
 static void resolve_call(struct gputrace_event *event, const struct gt_process *process)
 {
 	const struct gt_rec_launch *launch;
+	const struct gt_rec_copy *copy;
 
 	event->launch_id = gt_launches_within(process->launches, (uint32_t)event->tid, event->time, event->end);
 	launch = gt_launches_find(process->launches, event->launch_id);
-	if (launch) {
-		event->range_id = launch->range;
-		event->external_id = launch->external;
+	copy = gt_copies_find(process->copies, event->launch_id);
+	if (launch || copy) {
+		event->range_id = launch ? launch->range : copy->range;
+		event->external_id = launch ? launch->external : copy->external;
 	}
+}
+
+/* Does its function launch a kernel, or copy where copies are recorded? */
+static bool may_have_id(const struct gputrace_event *event, const struct gt_process *process)
+{
+	int group = gt_api_group((uint32_t)event->api_function);
+
+	return gt_api_is_launch((uint32_t)event->api_function) ||
+	       (process->copies && (group == GT_API_COPY || group == GT_API_MEMSET));
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -93,25 +105,31 @@ void gt_reader_keep_length(struct gputrace_event *event, uint64_t start_error, u
 	event->time_error = start_error > end_error ? start_error : end_error;
 }
 
-/*
- * A kernel starts after its launch was entered: where that is later than the clock's
- * error allows for, it narrows the error.  Beyond the error it is a contradiction,
- * which stays as it is, to be seen.
- */
+void gt_reader_confine_start(struct gputrace_event *event, uint64_t earliest, uint64_t latest, bool with_end)
+{
+	uint64_t lo, hi, time;
+
+	if (event->time_error > event->time)
+		return;
+	lo = event->time - event->time_error;
+	hi = event->time + event->time_error;
+	if (hi < earliest || lo > latest || (lo >= earliest && hi <= latest))
+		return;
+	lo = lo > earliest ? lo : earliest;
+	hi = hi < latest ? hi : latest;
+	time = lo + (hi - lo + 1) / 2;
+	event->time_error = time - lo;
+	if (with_end)
+		event->end += time - event->time;
+	event->time = time;
+}
+
 static void use_causality(struct gputrace_event *event, const struct gt_process *process)
 {
 	const struct gt_rec_launch *launch = gt_launches_find(process->launches, event->launch_id);
-	uint64_t later;
 
-	if (!launch || launch->flags & GT_LAUNCH_CAPTURED || event->time_error == UINT64_MAX ||
-	    event->time + event->time_error < launch->enter ||
-	    event->time >= launch->enter + event->time_error)
-		return;
-	/* From [time - error, time + error] to [enter, time + error]. */
-	later = (launch->enter + event->time + event->time_error + 1) / 2 - event->time;
-	event->time_error -= later < event->time_error ? later : event->time_error;
-	event->time += later;
-	event->end += later;
+	if (launch && !(launch->flags & GT_LAUNCH_CAPTURED))
+		gt_reader_confine_start(event, launch->enter, UINT64_MAX, true);
 }
 
 static void resolve_gpu_time(struct gputrace_event *event, const struct gt_process *process)
@@ -148,8 +166,11 @@ static bool has_time(const struct gt_queued *queued)
 
 uint64_t gt_reader_due(const struct gt_queued *queued, uint64_t window_ns)
 {
-	if (queued->event.type == GPUTRACE_EVENT_KERNEL && window_ns < LAUNCH_WINDOW_NS &&
-	    !(has_launch(queued) && has_time(queued)))
+	int type = queued->event.type;
+
+	if (window_ns < LAUNCH_WINDOW_NS &&
+	    ((type == GPUTRACE_EVENT_KERNEL && !(has_launch(queued) && has_time(queued))) ||
+	     (type == GPUTRACE_EVENT_COPY && !gt_copy_has_time(queued))))
 		window_ns = LAUNCH_WINDOW_NS;
 	return queued->event.end + window_ns;
 }
@@ -176,8 +197,12 @@ void gt_reader_resolve(struct gt_queued *queued)
 		resolve_launch(event, process);
 		break;
 	case GPUTRACE_EVENT_API:
-		if (gt_api_is_launch((uint32_t)event->api_function))
+		if (may_have_id(event, process))
 			resolve_call(event, process);
+		break;
+	case GPUTRACE_EVENT_COPY:
+		gt_copy_resolve(queued);
+		resolve_gpu(event, process);
 		break;
 	case GPUTRACE_EVENT_EXIT:
 		if (process->started > process->finished) {

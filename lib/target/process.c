@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/ctx.h"
+#include "lib/reader/copies.h"
 #include "lib/reader/launches.h"
 #include "lib/reader/ranges.h"
 #include "lib/reader/reader.h"
@@ -279,6 +280,8 @@ void gt_process_retire(struct gt_process *process)
 	process->base = NULL;
 	gt_launches_free(process->launches);
 	process->launches = NULL;
+	gt_copies_free(process->copies);
+	process->copies = NULL;
 }
 
 void gt_process_free(struct gt_process *process)
@@ -291,6 +294,7 @@ void gt_process_free(struct gt_process *process)
 	if (process->shm_fd >= 0)
 		close(process->shm_fd);
 	gt_launches_free(process->launches);
+	gt_copies_free(process->copies);
 	for (uint32_t i = 0; i < process->context_count; i++)
 		free(process->contexts[i]);
 	free(process->contexts);

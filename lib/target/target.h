@@ -11,6 +11,7 @@
 
 #include <gputrace/gputrace.h>
 
+#include "lib/reader/event_clock.h"
 #include "lib/target/gpu.h"
 #include "lib/target/kernel.h"
 #include "lib/target/layout.h"
@@ -25,6 +26,7 @@ struct gt_target_context {
 	int device;		/* ordinal as the program sees it */
 	const struct gputrace_gpu *gpu;	/* NULL: cannot be followed, and so below */
 	struct gputrace_clock *clock;	/* the GPU's, or the process's for it */
+	struct gt_event_clock events;	/* the reader's */
 };
 
 /* The piece of shared memory that one context after another uses. */
@@ -67,6 +69,7 @@ struct gt_process {
 	uint32_t kernel_room;
 	struct gt_launches *launches;	/* the reader's; as long as there is shared memory */
 	struct gt_ranges *ranges;	/* the reader's; NULL until there is one */
+	struct gt_copies *copies;	/* likewise */
 };
 
 /* A map that the operating system's kernel and the GPU share. */

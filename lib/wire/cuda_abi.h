@@ -856,6 +856,39 @@ typedef struct CUmemLocation_st {
 	int id;
 } CUmemLocation;
 
+typedef enum CUmemcpy3DOperandType_enum {
+	CU_MEMCPY_OPERAND_TYPE_POINTER = 1,
+	CU_MEMCPY_OPERAND_TYPE_ARRAY = 2,
+} CUmemcpy3DOperandType;
+
+typedef struct CUmemcpy3DOperand_st {
+	CUmemcpy3DOperandType type;
+	union {
+		struct {
+			CUdeviceptr ptr;
+			size_t rowLength;
+			size_t layerHeight;
+			CUmemLocation locHint;
+		} ptr;
+		struct {
+			CUarray array;
+			struct {
+				size_t x, y, z;
+			} offset;
+		} array;
+	} op;
+} CUmemcpy3DOperand;
+
+typedef struct CUDA_MEMCPY3D_BATCH_OP_st {
+	CUmemcpy3DOperand src;
+	CUmemcpy3DOperand dst;
+	struct {
+		size_t width, height, depth;
+	} extent;
+	int srcAccessOrder;
+	unsigned int flags;
+} CUDA_MEMCPY3D_BATCH_OP;
+
 typedef struct CUmemAccessDesc_st {
 	CUmemLocation location;
 	CUmemAccess_flags flags;
@@ -1049,6 +1082,7 @@ GT_CUDA_SIZE(CUlaunchConfig, 56);
 GT_CUDA_SIZE(CUDA_MEMCPY2D, 128);
 GT_CUDA_SIZE(CUDA_MEMCPY3D, 200);
 GT_CUDA_SIZE(CUDA_MEMCPY3D_PEER, 200);
+GT_CUDA_SIZE(CUDA_MEMCPY3D_BATCH_OP, 112);
 GT_CUDA_SIZE(CUmemLocation, 8);
 GT_CUDA_SIZE(CUmemAccessDesc, 12);
 GT_CUDA_SIZE(CUmemPoolProps, 88);
@@ -1081,6 +1115,8 @@ GT_CUDA_AT(CUDA_MEMCPY3D, srcHost, 40);
 GT_CUDA_AT(CUDA_MEMCPY3D, srcPitch, 72);
 GT_CUDA_AT(CUDA_MEMCPY3D, dstHost, 128);
 GT_CUDA_AT(CUDA_MEMCPY3D, Depth, 192);
+GT_CUDA_AT(CUDA_MEMCPY3D_BATCH_OP, dst, 40);
+GT_CUDA_AT(CUDA_MEMCPY3D_BATCH_OP, extent, 80);
 GT_CUDA_AT(CUmemPoolProps, maxSize, 24);
 GT_CUDA_AT(CUDA_KERNEL_NODE_PARAMS_v1, sharedMemBytes, 32);
 GT_CUDA_AT(CUDA_KERNEL_NODE_PARAMS_v1, kernelParams, 40);

@@ -100,6 +100,9 @@ enum gt_record_type {
 	GT_REC_NOTE,		/* struct gt_rec_note */
 	GT_REC_CALL,		/* struct gt_rec_call */
 	GT_REC_RANGE,		/* struct gt_rec_range */
+	GT_REC_COPY,		/* struct gt_rec_copy */
+	GT_REC_COPY_TIME,	/* struct gt_rec_copy_time */
+	GT_REC_EVENT_CLOCK,	/* struct gt_rec_event_clock */
 };
 
 /*
@@ -185,6 +188,58 @@ struct gt_rec_clock {
 	uint32_t context, reserved;	/* its number */
 	uint64_t before, after;	/* CLOCK_MONOTONIC ns */
 	uint64_t gpu;		/* %globaltimer */
+};
+
+/* The program had memory copied or set, by one call of the driver. */
+struct gt_rec_copy {
+	uint64_t launch;	/* its id, one of launches' */
+	uint64_t enter, leave;	/* CLOCK_MONOTONIC ns around the driver's function */
+	uint64_t bytes;
+	uint64_t stream, range, external;	/* as in struct gt_rec_launch */
+	uint32_t tid;
+	uint32_t context;	/* its number, UINT32_MAX: none that is followed */
+	uint32_t kind;		/* enum gt_copy_kind */
+	uint16_t untimed;	/* enum gt_untimed; 0: a struct gt_rec_copy_time follows when it is done */
+	uint16_t waits;		/* 1: the function returns when it is done, and that is its end */
+};
+
+enum gt_copy_kind {
+	GT_COPY_UNKNOWN,
+	GT_COPY_HOST_TO_DEVICE,
+	GT_COPY_DEVICE_TO_HOST,
+	GT_COPY_DEVICE_TO_DEVICE,
+	GT_COPY_HOST_TO_HOST,
+	GT_COPY_PEER,
+	GT_COPY_MEMSET,
+};
+
+/* Why nothing is known of when a copy ran. */
+enum gt_untimed {
+	GT_TIMED,
+	GT_UNTIMED_CONTEXT,	/* its context is not followed */
+	GT_UNTIMED_CAPTURE,	/* a stream that it waits for was being captured */
+	GT_UNTIMED_FULL,	/* as many as can be followed were on their way */
+	GT_UNTIMED_EVENT,	/* the driver would not record an event in its stream */
+};
+
+/* A copy ran.  Times are ns of its context's events, see below. */
+struct gt_rec_copy_time {
+	uint64_t launch;
+	uint64_t start, end;	/* end 0: it `waits` */
+	uint64_t error;		/* the true times lie within this many ns */
+};
+
+/*
+ * The driver's events know only how far they are apart, as fractions of a second that are the
+ * less exact the longer it is.  So from time to time an event of ours says where a context's
+ * others are: it had the time `at`, which goes on counting from the one before, at some moment
+ * between the two host times.
+ */
+struct gt_rec_event_clock {
+	uint32_t context, reserved;	/* its number */
+	uint64_t before, after;	/* CLOCK_MONOTONIC ns */
+	uint64_t at;		/* ns of the context's events */
+	uint64_t error;		/* of what it counted since the one before */
 };
 
 /* Something the user should know; a sentence follows, NUL-terminated. */
@@ -338,7 +393,7 @@ struct gt_shm {
 	/* Written while running, each by one side. */
 	uint64_t switches;		/* controller: bit i = link i is on */
 	uint64_t agent_tail;		/* controller: consumer position of the agent ring */
-	uint64_t recording;		/* controller: GT_CONFIG_CALLS, GT_CONFIG_NVTX: what is wanted */
+	uint64_t recording;		/* controller: GT_CONFIG_CALLS, _NVTX, _MEMCPY: what is wanted */
 	uint64_t pad2[5];
 	struct gt_ring_ctl agent_ctl;	/* agent */
 };

@@ -29,6 +29,35 @@
 struct gt_session gt_session;
 atomic_bool gt_active;
 _Atomic uint32_t gt_call_level;
+atomic_bool gt_calls_copy;
+
+/* What the thunk says of a copy: its arguments, and how it ended. */
+static struct {
+	struct gt_copy copy;
+	const struct gt_copy_function *function;
+	uint64_t args[GT_CALL_ARGS];
+	unsigned begun, ended;
+	uint64_t begun_at;
+	CUresult result;
+} copying;
+
+struct gt_copy *gt_copy_begin(const struct gt_copy_function *function, const uint64_t *args)
+{
+	copying.begun++;
+	copying.begun_at = gt_now();
+	copying.function = function;
+	memcpy(copying.args, args, sizeof(copying.args));
+	return &copying.copy;
+}
+
+void gt_copy_end(struct gt_copy *copy, uint64_t leave, CUresult result)
+{
+	ck_assert_uint_le(leave, gt_now());
+	ck_assert_uint_ge(leave, copying.begun_at);
+	ck_assert_ptr_eq(copy, &copying.copy);
+	copying.ended++;
+	copying.result = result;
+}
 
 static struct gt_shm shm;
 static struct gt_thread_ring blocks[GT_THREAD_RINGS];
@@ -159,6 +188,39 @@ START_TEST(eleven_arguments)
 	ck_assert(take(&record, args));
 	ck_assert_uint_eq(record.result, 506);
 	ck_assert_uint_eq(args[10], 11);
+}
+END_TEST
+
+/* Whether calls are recorded or not; as in a driver with functions that copy and others. */
+START_TEST(copies_are_told_of)
+{
+	struct gt_call_site site = { .level = GT_CALLS_ASKING, .stack_words = 6, .arg_count = 12 };
+	twelve_fn *function = (twelve_fn *)entry((void *)twelve);
+	struct gt_rec_call record;
+	uint64_t args[GT_CALL_ARGS];
+
+	ck_assert_int_eq(gt_patch((void *)function, (void *)gt_call_thunk, &site, false, &site.target), 0);
+	atomic_store(&gt_calls_copy, true);
+	ck_assert_int_eq(function(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), 78);
+	ck_assert_uint_eq(copying.begun, 0);
+	site.copy.shape = GT_SHAPE_LINE;
+	ck_assert_int_eq(function(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), 650);
+	ck_assert(aligned);
+	ck_assert_uint_eq(copying.begun, 1);
+	ck_assert_uint_eq(copying.ended, 1);
+	ck_assert_int_eq((int)copying.result, 650);
+	ck_assert_ptr_eq(copying.function, &site.copy);
+	for (unsigned i = 0; i < 12; i++)
+		ck_assert_uint_eq(copying.args[i], i + 1);
+	ck_assert(!take(&record, args));
+	site.level = GT_CALLS_DOING;
+	ck_assert_int_eq(function(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), 78);
+	ck_assert_uint_eq(copying.ended, 2);
+	ck_assert(take(&record, args));
+	ck_assert_uint_eq(record.result, 78);
+	atomic_store(&gt_calls_copy, false);
+	ck_assert_int_eq(function(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), 78);
+	ck_assert_uint_eq(copying.begun, 2);
 }
 END_TEST
 
@@ -765,6 +827,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, twelve_arguments);
 	tcase_add_test(tcase, eleven_arguments);
+	tcase_add_test(tcase, copies_are_told_of);
 	tcase_add_test(tcase, structure_by_value);
 	tcase_add_test(tcase, in_front_of_a_hook);
 	tcase_add_test(tcase, recorded_only_when_wanted);

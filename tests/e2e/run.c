@@ -14,7 +14,7 @@
 extern char **environ;
 
 #define ARGS_MAX 16
-#define RUN_LINKS 5
+#define RUN_LINKS 6
 
 bool run_wants_real_device(void)
 {
@@ -78,6 +78,11 @@ static void keep(struct run_event *kept, unsigned index, const struct gputrace_e
 	k->error = gputrace_event_get_time_error(event);
 	k->launch_id = gputrace_event_get_launch_id(event);
 	k->stream = gputrace_event_get_stream(event);
+	k->bytes = gputrace_event_get_copy_bytes(event);
+	k->copy_kind = gputrace_event_get_copy_kind(event);
+	k->gpu_start = gputrace_event_get_gpu_start(event);
+	k->gpu_end = gputrace_event_get_gpu_end(event);
+	k->context = gputrace_event_get_context(event);
 	k->tid = gputrace_event_get_tid(event);
 	k->pid = gputrace_event_get_pid(event);
 	memcpy(k->grid, gputrace_event_get_grid(event), sizeof(k->grid));
@@ -104,6 +109,9 @@ static void take(struct run *run, const struct gputrace_event *event)
 		break;
 	case GPUTRACE_EVENT_API:
 		keep(run->calls, index, event);
+		break;
+	case GPUTRACE_EVENT_COPY:
+		keep(run->copies, index, event);
 		break;
 	case GPUTRACE_EVENT_RANGE:
 		keep(run->ranges, index, event);
@@ -219,6 +227,10 @@ void run_target(struct run *run, const struct run_options *options, ...)
 	if (options->nvtx) {
 		r = gputrace_attach_nvtx(run->target, &links[RUN_LINKS - 1]);
 		ck_assert_msg(!r, "nvtx: %s", gputrace_last_error());
+	}
+	if (options->copies) {
+		r = gputrace_attach_copies(run->target, &links[RUN_LINKS - 2]);
+		ck_assert_msg(!r, "copies: %s", gputrace_last_error());
 	}
 	if (options->object) {
 		r = gputrace_object_open_file(NULL, options->object, &run->object);

@@ -23,6 +23,7 @@ struct run_options {
 	void (*attached)(struct run *run);
 	bool timeline;
 	bool nvtx;
+	bool copies;
 	bool api;		/* driver calls too */
 	const uint32_t *api_flags;	/* one link for each, 0 ends them; NULL: one by uprobes */
 	uint64_t api_ring_bytes;
@@ -32,11 +33,14 @@ struct run_options {
 	bool real_device;
 };
 
-/* A kernel that ran, or a launch, an API call, a range, a mark. */
+/* A kernel that ran, or a launch, an API call, a range, a mark, a copy. */
 struct run_event {
 	char name[64];
-	char domain[16], text[32];
-	uint64_t time, end, error, launch_id, range_id, external_id, stream;
+	char domain[16], text[96];
+	uint64_t time, end, error, launch_id, range_id, external_id, stream, bytes;
+	uint64_t gpu_start, gpu_end;
+	uint32_t context;
+	int copy_kind;
 	int tid, pid;
 	uint32_t grid[3], block[3];
 	uint64_t args[12];
@@ -49,8 +53,8 @@ struct run_event {
 struct run {
 	char output[4096];	/* what the program printed */
 	int status;		/* as of waitpid */
-	unsigned events[GPUTRACE_EVENT_THREAD + 1];	/* by type */
-	struct run_event kernels[RUN_KEPT], launches[RUN_KEPT], calls[RUN_KEPT], ranges[RUN_KEPT];
+	unsigned events[GPUTRACE_EVENT_COPY + 1];	/* by type */
+	struct run_event kernels[RUN_KEPT], launches[RUN_KEPT], calls[RUN_KEPT], ranges[RUN_KEPT], copies[RUN_KEPT];
 	struct run_event marks[16];	/* MARK and THREAD events */
 	unsigned mark_count, open_ranges;
 	unsigned data;		/* DATA events, their bytes in data_bytes */

@@ -32,6 +32,33 @@ class Calls(unittest.TestCase):
     def test_the_agent_sees_calls_with_their_launches(self):
         self.check_calls("agent")
 
+    def test_copies(self):
+        class Copied(Run):
+            window = 2.0  # on a busy host a record may take long
+
+            def _spawn(self, *words, **options):
+                return gputrace.Target.spawn(["tests/e2e/copier", *words], device=gputrace.Device.SIM, **options)
+
+            def _follow(self, target, *rest):
+                target.attach_copies()
+                super()._follow(target, *rest)
+
+        run = Copied("each", api="agent")
+        copies = sorted(run.of(EventType.COPY), key=lambda copy: copy.launch_id)
+        self.assertEqual(len(copies), 40)
+        first, second = copies[0], copies[1]
+        self.assertEqual((first.name, first.copy_kind, first.copy_bytes, first.stream),
+                         ("memcpy HtoD", gputrace.CopyKind.HOST_TO_DEVICE, 1, 0))
+        self.assertEqual((second.name, second.copy_kind, second.copy_bytes),
+                         ("memcpy DtoH", gputrace.CopyKind.DEVICE_TO_HOST, 2))
+        self.assertEqual([copy.copy_kind for copy in copies].count(gputrace.CopyKind.MEMSET), 14)
+        calls = {call.launch_id: call for call in run.of(EventType.API) if call.launch_id}
+        for copy in copies:
+            self.assertIn("cuMem", calls[copy.launch_id].name)
+            self.assertIsNone(copy.text)
+            self.assertIsNotNone(copy.time_error)
+            self.assertEqual(copy.gpu.name, "gputrace software device")
+
     @unittest.skipIf(os.geteuid(), "uprobes need root")
     def test_other_functions(self):
         class Watched(Run):

@@ -27,7 +27,7 @@ from .agent import range
 from .clock import Clock, ClockBound, ClockSource, Drift, HostPair, Moment, host_pair
 from .ctx import Context, LogLevel
 from .error import Error
-from .event import Event, EventType, StackEnd
+from .event import CopyKind, Event, EventType, StackEnd
 from .gpu import Gpu
 from .image import Image, gpu_context
 from .kernel import Kernel, Route
@@ -46,9 +46,10 @@ from .writer import Format, Writer
 __version__ = version()
 
 __all__ = [
-    "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "Device", "Diagnostic", "Drift", "Error",
-    "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image", "InstanceInfo", "Kernel",
-    "KernelRun", "KernelSum", "Link", "LogLevel", "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView", "Moment",
-    "Object", "Point", "Program", "Reader", "Records", "Route", "StackEnd", "Symbolizer", "Target", "Trace", "Writer", "bpf",
-    "compile_bpf", "escape", "expect_launches", "gpu_context", "host_pair", "range", "trace", "version",
+    "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "CopyKind", "Device", "Diagnostic", "Drift",
+    "Error", "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image", "InstanceInfo",
+    "Kernel", "KernelRun", "KernelSum", "Link", "LogLevel", "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView",
+    "Moment", "Object", "Point", "Program", "Reader", "Records", "Route", "StackEnd", "Symbolizer", "Target",
+    "Trace", "Writer", "bpf", "compile_bpf", "escape", "expect_launches", "gpu_context", "host_pair", "range", "trace",
+    "version",
 ]

@@ -32,10 +32,23 @@ class EventType(IntEnum):
     RANGE = lib.GPUTRACE_EVENT_RANGE  #: a range that the program made known; name: what it said
     MARK = lib.GPUTRACE_EVENT_MARK  #: a moment that the program made known; name: what it said
     THREAD = lib.GPUTRACE_EVENT_THREAD  #: the program named thread tid; name: how
+    COPY = lib.GPUTRACE_EVENT_COPY  #: the GPU copied or set memory; name: as profilers call it
 
     @classmethod
     def _missing_(cls, value: object) -> "EventType":
         return cls.NONE
+
+
+class CopyKind(IntEnum):
+    """From where to where a copy went."""
+
+    UNKNOWN = lib.GPUTRACE_COPY_UNKNOWN  #: no copy, or a batch of several kinds
+    HOST_TO_DEVICE = lib.GPUTRACE_COPY_HOST_TO_DEVICE
+    DEVICE_TO_HOST = lib.GPUTRACE_COPY_DEVICE_TO_HOST
+    DEVICE_TO_DEVICE = lib.GPUTRACE_COPY_DEVICE_TO_DEVICE
+    HOST_TO_HOST = lib.GPUTRACE_COPY_HOST_TO_HOST
+    PEER = lib.GPUTRACE_COPY_PEER  #: from the memory of one context to that of another
+    MEMSET = lib.GPUTRACE_COPY_MEMSET  #: no copy: memory was set
 
 
 class StackEnd(IntEnum):
@@ -50,9 +63,10 @@ class StackEnd(IntEnum):
 
 TYPES = {int(kind): kind for kind in EventType}
 STACK_ENDS = {int(end): end for end in StackEnd}
+COPY_KINDS = {int(kind): kind for kind in CopyKind}
 
 # As gputrace_python_copy() puts them down: bytes, what is never negative, what may be, lengths (-1: None).
-NUMBERS = struct.Struct("=Q21Q6q8q")
+NUMBERS = struct.Struct("=Q22Q7q8q")
 NEEDED = struct.Struct("=Q")  # the first of them
 assert NUMBERS.size == 8 * lib.GPUTRACE_PYTHON_NUMBERS
 
@@ -115,34 +129,36 @@ class Event:
 
     __slots__ = ("type", "time", "end", "time_error", "gpu_start", "gpu_end", "pid", "tid", "name", "text", "command",
                  "launch_id", "range_id", "external_id", "domain", "kernel_id", "device", "gpu", "context", "stream",
-                 "grid", "block", "shared_bytes",
+                 "grid", "block", "shared_bytes", "copy_kind", "copy_bytes",
                  "result", "return_value", "args", "stack", "stack_end", "data", "count", "_reader", "_serial")
 
     type: EventType
     time: int  #: when it began
     end: int  #: when it ended; equal to time for what takes no time
     time_error: Optional[int]  #: both times are right within this many ns; 0: taken on the host; None: not known
-    gpu_start: int  #: KERNEL, PRINT: the GPU's own times, %globaltimer ns
+    gpu_start: int  #: KERNEL, PRINT: the GPU's own times, %globaltimer ns; COPY: the same, to within time_error
     gpu_end: int
     pid: int
     tid: int
     name: Optional[str]
     #: NOTE, PRINT: the text; FUNCTION: why not every program meant for it is in it; CONTEXT: how its
-    #: clock is read; API, CALL: what is odd about the call
+    #: clock is read; API, CALL: what is odd about the call; COPY: why it is not known when it ran
     text: Optional[str]
     command: Optional[str]  #: API, CALL seen by the operating system's kernel: the thread's name
-    launch_id: int  #: ties launch, kernel and API call of one process together; 0: none
-    range_id: int  #: RANGE: its number; LAUNCH, KERNEL, PRINT, API: the innermost range around it; 0: none
-    external_id: int  #: LAUNCH, KERNEL, PRINT, API: the program's own number for it; 0: none
+    launch_id: int  #: ties launch, kernel and API call of one process together, or copy and API call; 0: none
+    range_id: int  #: RANGE: its number; LAUNCH, KERNEL, COPY, PRINT, API: the innermost range around it; 0: none
+    external_id: int  #: LAUNCH, KERNEL, COPY, PRINT, API: the program's own number for it; 0: none
     domain: Optional[str]  #: RANGE, MARK: the NVTX domain, "" for the default one
     kernel_id: int
     device: int  #: ordinal of the GPU as the program numbers them, which two processes may do differently; -1: none
-    gpu: Optional[_gpu.Gpu]  #: CONTEXT, LAUNCH, KERNEL, PRINT, DATA: which GPU it is
+    gpu: Optional[_gpu.Gpu]  #: CONTEXT, LAUNCH, KERNEL, COPY, PRINT, DATA: which GPU it is
     context: int
     stream: int
     grid: Tuple[int, int, int]  #: LAUNCH, KERNEL, PRINT: blocks
     block: Tuple[int, int, int]  #: threads of a block
     shared_bytes: int
+    copy_kind: CopyKind  #: COPY
+    copy_bytes: int  #: COPY: how much was copied or set
     result: int  #: API, LAUNCH: the CUresult returned; -1: the call never did
     return_value: int  #: API, CALL: all 64 bits of the register that the result came in
     #: API: the arguments by their names, in order; CALL: arg0 to arg5, the first six integer registers
@@ -156,9 +172,9 @@ class Event:
     def __init__(self, copy: "Copy", reader: Any, serial: int) -> None:
         buffer = copy.buffer
         (_, self.time, self.end, error, self.gpu_start, self.gpu_end, self.launch_id, self.range_id, self.external_id,
-         self.kernel_id, self.context, self.stream, self.shared_bytes, self.return_value, self.count, gpu,
+         self.kernel_id, self.context, self.stream, self.shared_bytes, self.copy_bytes, self.return_value, self.count, gpu,
          grid_x, grid_y, grid_z, block_x, block_y, block_z,
-         kind, self.pid, self.tid, self.device, self.result, stack_end,
+         kind, self.pid, self.tid, self.device, copy_kind, self.result, stack_end,
          name, text, command, domain, names, args, stack, data) = NUMBERS.unpack_from(buffer)
         self.type = TYPES.get(kind, EventType.NONE)
         self.time_error = None if error == UNKNOWN else error
@@ -166,6 +182,7 @@ class Event:
         self.block = block_x, block_y, block_z
         self.gpu = copy.gpu(gpu) if gpu else None
         self.stack_end = STACK_ENDS.get(stack_end, StackEnd.UNKNOWN)
+        self.copy_kind = COPY_KINDS.get(copy_kind, CopyKind.UNKNOWN)
         at = NUMBERS.size
         self.name, at = _text(buffer, at, name)
         self.text, at = _text(buffer, at, text)

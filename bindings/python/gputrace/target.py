@@ -176,6 +176,10 @@ class Target(Handle):
         """Record ranges and marks of NVTX 3 (EventType.RANGE, MARK, THREAD)."""
         return self._attach(lib.gputrace_attach_nvtx)
 
+    def attach_copies(self) -> Link:
+        """Record when copies and memsets run on the GPU (EventType.COPY).  Not tried on a real GPU yet."""
+        return self._attach(lib.gputrace_attach_copies)
+
     def attach_api(self, *, way: str = "any", queries: bool = False, library: Optional[Path] = None,
                    ring_bytes: int = 0, stack_frames: int = 0, stack_bytes: int = 0) -> Link:
         """Record the driver API calls (EventType.API).

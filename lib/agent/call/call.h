@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls of the driver's functions, recorded in the program itself: the way where
- * the operating system's kernel does not permit uprobes.
+ * the operating system's kernel does not permit uprobes; and where copies are seen.
  */
 #ifndef GT_AGENT_CALL_CALL_H
 #define GT_AGENT_CALL_CALL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "lib/agent/copy/copy.h"
 
 /* A function that is watched.  thunk.c's assembly knows the places of the first two. */
 struct gt_call_site {
@@ -16,13 +19,15 @@ struct gt_call_site {
 	uint32_t function;	/* index in the table of the driver's functions */
 	uint32_t arg_count;
 	uint32_t level;		/* enum gt_call_level: from which on it is recorded */
+	struct gt_copy_function copy;
 	void *address;
 };
 
 enum gt_call_level { GT_CALLS_NONE, GT_CALLS_DOING, GT_CALLS_ASKING };
 
-/* Which calls the session wants. */
+/* Which calls the session wants, and whether copies. */
 extern _Atomic uint32_t gt_call_level;
+extern atomic_bool gt_calls_copy;
 
 /*
  * A session begins: see to it that every function it wants has the watch in front,

@@ -14,6 +14,7 @@ enum { FUNCTIONS = 0 GT_API_TABLE(ONE) };
 #undef ONE
 
 _Atomic uint32_t gt_call_level;
+atomic_bool gt_calls_copy;
 
 static struct gt_call_site sites[FUNCTIONS];
 static unsigned site_count;
@@ -52,20 +53,26 @@ static int watch(uint32_t function, const char *name, void *address, bool busy)
 	site->arg_count = gt_api_arg_count(function);
 	site->stack_words = stack_words(name, site->arg_count);
 	site->level = level_of(function);
+	site->copy = gt_copy_function(function);
 	site->address = address;
 	r = gt_patch(address, (void *)gt_call_thunk, site, busy, &site->target);
 	site_count += !r;
 	return r;
 }
 
-static void watch_all(void *library, uint32_t level, bool busy)
+static bool is_wanted(uint32_t function, uint32_t level, bool copies)
+{
+	return level_of(function) <= level || (copies && gt_copy_function(function).shape != GT_SHAPE_NONE);
+}
+
+static void watch_all(void *library, uint32_t level, bool copies, bool busy)
 {
 	char missing[256] = "";
 	unsigned unknown = 0;
 
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		const char *name = gt_api_name(i);
-		void *address = level_of(i) <= level ? dlsym(library, name) : NULL;
+		void *address = is_wanted(i, level, copies) ? dlsym(library, name) : NULL;
 
 		if (!address || is_watched(address) || !watch(i, name, address, busy))
 			continue;
@@ -88,13 +95,18 @@ static uint32_t wanted_level(void)
 void gt_calls_begin(bool busy)
 {
 	static uint32_t installed;
+	static bool copies_installed;
 	uint32_t level = wanted_level();
-	void *library = level > installed ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) : NULL;
+	bool copies = gt_session.flags & GT_CONFIG_MEMCPY;
+	void *library = level > installed || copies > copies_installed ?
+			dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) : NULL;
 
 	if (library) {
-		watch_all(library, level, busy);
-		installed = level;
+		watch_all(library, level, copies, busy);
+		installed = level > installed ? level : installed;
+		copies_installed |= copies;
 		dlclose(library);
 	}
 	atomic_store(&gt_call_level, level);
+	atomic_store(&gt_calls_copy, copies);
 }

@@ -12,6 +12,8 @@
 
 /* The thunk's frame, upwards from where its stack pointer stands when it calls us. */
 struct frame {
+	struct gt_copy *copy;	/* that the call makes; NULL: none that is recorded */
+	uint64_t unused;
 	uint64_t enter;		/* CLOCK_MONOTONIC ns; 0: not recorded */
 	const struct gt_call_site *site;
 	uint64_t args[REGISTER_ARGS];
@@ -26,7 +28,7 @@ struct kept {
 
 _Static_assert(offsetof(struct gt_call_site, target) == 0 &&
 	       offsetof(struct gt_call_site, stack_words) == 8 &&
-	       offsetof(struct frame, caller_rbp) == 64, "what the assembly relies on");
+	       offsetof(struct frame, caller_rbp) == 80, "what the assembly relies on");
 
 /*
  * A frame of its own, so that whoever walks the stack finds his way through it, and
@@ -52,6 +54,8 @@ asm(".text\n"
     "	push %rdi\n"
     "	push %r11\n"
     "	push $0\n"
+    "	push $0\n"
+    "	push $0\n"
     "	mov %rsp, %rdi\n"
     "	call gt_call_enter\n"
     "	mov -56(%rbp), %r11\n"
@@ -72,7 +76,7 @@ asm(".text\n"
     "	mov -16(%rbp), %r8\n"
     "	mov -8(%rbp), %r9\n"
     "	call *(%r11)\n"
-    "	lea -64(%rbp), %rdi\n"
+    "	lea -80(%rbp), %rdi\n"
     "	mov %rax, %rsi\n"
     "	push $0\n"			/* so that it stays a multiple of 16 */
     "	push %r15\n"
@@ -91,23 +95,6 @@ asm(".text\n"
 void gt_call_enter(struct frame *frame);
 uint64_t gt_call_leave(const struct frame *frame, uint64_t result, const struct kept *kept);
 
-/* What the driver calls while the agent is at work, or in a call that the agent handles, is not the program's. */
-__attribute__((used)) void gt_call_enter(struct frame *frame)
-{
-	if (gt_depth || !atomic_load_explicit(&gt_active, memory_order_relaxed) ||
-	    frame->site->level > atomic_load_explicit(&gt_call_level, memory_order_relaxed))
-		return;
-	frame->enter = gt_now();
-}
-
-struct record {
-	struct gt_rec_call call;
-	uint64_t words[GT_CALL_WITHIN_WORDS + GT_CALL_ARGS + GT_CALL_FRAMES];
-};
-
-_Static_assert(sizeof(struct record) + sizeof(struct gt_stack_registers) + GT_STACK_COPY_MAX <= GT_RECORD_MAX_PAYLOAD &&
-	       sizeof(struct gt_stack_registers) <= GT_CALL_FRAMES * sizeof(uint64_t), "the longest record");
-
 static void copy_args(const struct frame *frame, uint64_t *args)
 {
 	uint32_t count = frame->site->arg_count;
@@ -118,6 +105,38 @@ static void copy_args(const struct frame *frame, uint64_t *args)
 	for (uint32_t i = in_registers; i < count; i++)
 		args[i] = frame->stack_args[i - REGISTER_ARGS];
 }
+
+static void begin_copy(struct frame *frame)
+{
+	uint64_t args[GT_CALL_ARGS];
+
+	copy_args(frame, args);
+	frame->copy = gt_copy_begin(&frame->site->copy, args);
+}
+
+static bool is_recorded(const struct gt_call_site *site)
+{
+	return site->level <= atomic_load_explicit(&gt_call_level, memory_order_relaxed);
+}
+
+/* What the driver calls while the agent is at work, or in a call that the agent handles, is not the program's. */
+__attribute__((used)) void gt_call_enter(struct frame *frame)
+{
+	if (gt_depth || !atomic_load_explicit(&gt_active, memory_order_relaxed))
+		return;
+	if (is_recorded(frame->site))
+		frame->enter = gt_now();
+	if (frame->site->copy.shape != GT_SHAPE_NONE && atomic_load_explicit(&gt_calls_copy, memory_order_relaxed))
+		begin_copy(frame);
+}
+
+struct record {
+	struct gt_rec_call call;
+	uint64_t words[GT_CALL_WITHIN_WORDS + GT_CALL_ARGS + GT_CALL_FRAMES];
+};
+
+_Static_assert(sizeof(struct record) + sizeof(struct gt_stack_registers) + GT_STACK_COPY_MAX <= GT_RECORD_MAX_PAYLOAD &&
+	       sizeof(struct gt_stack_registers) <= GT_CALL_FRAMES * sizeof(uint64_t), "the longest record");
 
 /* All but the stack; returns the record's bytes, a multiple of 8. */
 static size_t put_call(struct gt_thread *thread, const struct frame *frame, uint64_t leave, uint64_t result,
@@ -217,9 +236,13 @@ __attribute__((used)) uint64_t gt_call_leave(const struct frame *frame, uint64_t
 {
 	uint64_t leave;
 
-	if (!frame->enter)
+	if (!frame->enter && !frame->copy)
 		return result;
 	leave = gt_now();
+	if (frame->copy)
+		gt_copy_end(frame->copy, leave, (CUresult)result);
+	if (!frame->enter)
+		return result;
 	if (gt_enter() && atomic_load_explicit(&gt_active, memory_order_relaxed) &&
 	    gt_session_records(GT_CONFIG_CALLS))
 		write_record(frame, kept, leave, result);

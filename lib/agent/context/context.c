@@ -182,11 +182,25 @@ static void with_context(struct gt_context *context, void (*fn)(struct gt_contex
 	gt_cu.cuCtxPopCurrent_v2(&popped);
 }
 
+/* What the GPU has left so far. */
+static void copy_out(struct gt_context *context)
+{
+	gt_arena_copy_out(context);
+	gt_copies_collect(context);
+}
+
+/* When it may be the last time. */
+static void copy_out_end(struct gt_context *context)
+{
+	gt_arena_copy_out(context);
+	gt_copies_collect_last(context);
+}
+
 void gt_contexts_flush(void)
 {
 	pthread_mutex_lock(&lock);
 	for_each_context(context)
-		with_context(context, gt_arena_copy_out);
+		with_context(context, copy_out);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -216,7 +230,7 @@ void gt_context_flush(CUcontext handle)
 	pthread_mutex_lock(&lock);
 	context = gt_table_get(&context_by_handle, handle);
 	if (context)
-		with_context(context, gt_arena_copy_out);
+		with_context(context, copy_out_end);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -245,9 +259,16 @@ void gt_context_forget(CUcontext handle)
 		gt_table_set(&context_by_handle, handle, NULL);
 		context->handle = NULL;
 		context->usable = false;
+		gt_copies_forget(context, false);
 		settle(context);
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+static void copy_out_last(struct gt_context *context)
+{
+	copy_out_end(context);
+	gt_copies_forget(context, true);
 }
 
 struct gt_context *gt_context_leave(CUcontext handle)
@@ -257,7 +278,7 @@ struct gt_context *gt_context_leave(CUcontext handle)
 	pthread_mutex_lock(&lock);
 	context = gt_table_get(&context_by_handle, handle);
 	if (context) {
-		with_context(context, gt_arena_copy_out);
+		with_context(context, copy_out_last);
 		gt_table_set(&context_by_handle, handle, NULL);
 		context->leaving = true;
 		context->handle = NULL;
@@ -285,7 +306,7 @@ static void release(struct gt_context *context)
 
 	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 	result = gt_cu.cuCtxSynchronize();
-	gt_arena_copy_out(context);
+	copy_out_last(context);
 	if (!result && !atomic_load(&context->in_graphs)) {
 		if (context->stamp_module)
 			gt_cu.cuModuleUnload(context->stamp_module);
@@ -318,10 +339,22 @@ void gt_contexts_tick(bool last)
 	for_each_context(context) {
 		if (context->stamping)
 			with_context(context, gt_stamp_take);
-		if (last)
+		if (last) {
 			with_context(context, gt_stamp_wait);
+			with_context(context, gt_copies_collect_last);
+		}
 		settle(context);
 	}
+	pthread_mutex_unlock(&lock);
+}
+
+void gt_contexts_collect(void)
+{
+	if (!(gt_session.flags & GT_CONFIG_MEMCPY))
+		return;
+	pthread_mutex_lock(&lock);
+	for_each_context(context)
+		with_context(context, gt_copies_collect);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/agent/copy/copy.h"
 #include "lib/wire/cuda_abi.h"
 #include "lib/wire/wire.h"
 
@@ -32,6 +33,7 @@ struct gt_context {
 	bool usable;		/* false: setting up failed, its kernels run with probes off */
 	bool announced;
 	bool leaving;		/* the driver is about to end it */
+	struct gt_context_copies copies;
 	/* Launch slots: the launch that has each, and where to look for the next. */
 	_Atomic uint64_t slot_owner[GT_LAUNCH_SLOTS];
 	_Atomic uint32_t next_slot;
@@ -92,5 +94,8 @@ bool gt_contexts_release(void);
  */
 void gt_contexts_tick(bool last);
 void gt_context_start_stamps(uint32_t number);
+
+/* More often: tell of copies that have ended. */
+void gt_contexts_collect(void);
 
 #endif
