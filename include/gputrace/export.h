@@ -17,8 +17,8 @@ enum gputrace_format {
 	GPUTRACE_FORMAT_CHROME_JSON,	/* as PyTorch's Kineto writes it; opens in Perfetto and chrome://tracing */
 	/*
 	 * For flamegraph.pl and its kin: a line for each stack of callers, "outermost;...;innermost
-	 * N", of calls on the host and, marked "[GPU]", of the kernels that they launched; N is
-	 * nanoseconds in all, of calls without those within them.
+	 * N", of calls on the host and, marked "[GPU]", of the kernels and copies that they called for;
+	 * N is nanoseconds in all, of calls without those within them.
 	 */
 	GPUTRACE_FORMAT_FOLDED_STACKS
 };

@@ -17,6 +17,7 @@
 #include "lib/export/tracks.h"
 #include "lib/reader/event.h"
 #include "lib/target/gpu.h"
+#include "lib/uprobe/api_trace.h"
 #include "lib/util/error.h"
 
 struct gt_chrome {
@@ -35,7 +36,7 @@ static struct gt_place host_place(const struct gputrace_event *event)
 	return (struct gt_place){ event->pid, event->tid ? event->tid : event->pid };
 }
 
-/* ---- arrows from launches to kernels ---- */
+/* ---- arrows from launches to kernels, and from calls to copies ---- */
 
 static struct json_object *arrow_end(const char *phase, uint64_t id, const struct gt_arrow_end *end)
 {
@@ -199,10 +200,15 @@ static int add_call(struct gt_chrome *chrome, const struct gputrace_event *event
 		arrow->has_call = 1;
 		error = set_launch_args(object, event, arrow);
 	}
-	return gt_elements_add_unless(&chrome->elements, error, object);
+	error = gt_elements_add_unless(&chrome->elements, error, object);
+	if (error || gt_api_is_launch((uint32_t)event->api_function))
+		return error;
+	/* Of a copy there is nothing else that its arrow could come from. */
+	arrow->from = (struct gt_arrow_end){ 1, event->pid, host_place(event).tid, event->time };
+	return draw(chrome, arrow);
 }
 
-/* ---- kernels ---- */
+/* ---- kernels and copies ---- */
 
 /* By its number in the target: two processes may give one ordinal to two GPUs. */
 static int gpu_number(const struct gputrace_event *event)
@@ -210,7 +216,7 @@ static int gpu_number(const struct gputrace_event *event)
 	return event->gpu ? (int)event->gpu->index : event->device;
 }
 
-static int set_kernel_args(struct json_object *object, const struct gputrace_event *event)
+static int set_gpu_args(struct json_object *object, const struct gputrace_event *event)
 {
 	int error = gt_element_set(object, "device", json_object_new_int(gpu_number(event)));
 
@@ -219,17 +225,36 @@ static int set_kernel_args(struct json_object *object, const struct gputrace_eve
 	if (!error)
 		error = gt_element_set(object, "stream", json_object_new_uint64(event->stream));
 	if (!error)
-		error = gt_element_set(object, "grid", gt_json_triple(event->grid));
-	if (!error)
-		error = gt_element_set(object, "block", gt_json_triple(event->block));
-	if (!error)
-		error = gt_element_set(object, "shared memory", json_object_new_int64(event->shared_bytes));
-	if (!error)
 		error = gt_element_set(object, "est. error ns", json_object_new_uint64(event->time_error));
 	return error;
 }
 
-static int add_kernel(struct gt_chrome *chrome, const struct gputrace_event *event)
+static int set_kernel_args(struct json_object *object, const struct gputrace_event *event)
+{
+	int error = gt_element_set(object, "grid", gt_json_triple(event->grid));
+
+	if (!error)
+		error = gt_element_set(object, "block", gt_json_triple(event->block));
+	if (!error)
+		error = gt_element_set(object, "shared memory", json_object_new_int64(event->shared_bytes));
+	return error;
+}
+
+static int set_copy_args(struct json_object *object, const struct gputrace_event *event)
+{
+	uint64_t ns = event->end - event->time;
+	int error = gt_element_set(object, "bytes", json_object_new_uint64(event->copy_bytes));
+
+	/* As Kineto calls it; bytes in a ns are GB in a second. */
+	if (!error && ns)
+		error = gt_element_set(object, "memory bandwidth (GB/s)",
+				       json_object_new_double((double)event->copy_bytes / (double)ns));
+	return error;
+}
+
+/* What ran in a stream; copies: in a row of those. */
+static int add_work(struct gt_chrome *chrome, const struct gputrace_event *event, const char *category, int copies,
+		    int (*set_args)(struct json_object *object, const struct gputrace_event *event))
 {
 	struct gt_arrow *arrow = gt_arrows_of_kernel(chrome->arrows, event->pid, event->launch_id);
 	struct gt_stream *stream;
@@ -238,14 +263,16 @@ static int add_kernel(struct gt_chrome *chrome, const struct gputrace_event *eve
 	struct gt_place place;
 	int error;
 
-	stream = gt_tracks_stream(chrome->tracks, gpu_number(event), event->pid, event->context, event->stream);
+	stream = gt_tracks_stream(chrome->tracks, gpu_number(event), event->pid, event->context, event->stream, copies);
 	if (stream)
 		lane = gt_tracks_lane(chrome->tracks, stream, event->time, event->end);
 	if (!lane || !gt_tracks_group(chrome->tracks, 1, gpu_number(event)))
 		return no_memory();
 	place = (struct gt_place){ gpu_number(event), lane->tid };
-	object = gt_element_slice("kernel", event->name, place, event->time, event->end);
-	error = set_kernel_args(object, event);
+	object = gt_element_slice(category, event->name, place, event->time, event->end);
+	error = set_gpu_args(object, event);
+	if (!error)
+		error = set_args(object, event);
 	if (!error)
 		error = set_launch_args(object, event, arrow);
 	error = gt_elements_add_unless(&chrome->elements, error, object);
@@ -254,6 +281,30 @@ static int add_kernel(struct gt_chrome *chrome, const struct gputrace_event *eve
 	/* A graph runs its kernels again and again; the arrow leads to the first run. */
 	arrow->to = (struct gt_arrow_end){ 1, place.pid, place.tid, event->time };
 	return draw(chrome, arrow);
+}
+
+static int add_kernel(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	return add_work(chrome, event, "kernel", 0, set_kernel_args);
+}
+
+/* One whose time is not known is shown where it was called for. */
+static int add_untimed_copy(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	struct json_object *object = gt_element_instant("untimed", event->name, "t", host_place(event), event->time);
+	int error = gt_element_set(object, "text", gt_json_text(event->text));
+
+	if (!error)
+		error = gt_element_set(object, "bytes", json_object_new_uint64(event->copy_bytes));
+	return gt_elements_add_unless(&chrome->elements, error, object);
+}
+
+static int add_copy(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	if (event->time_error == UINT64_MAX)
+		return add_untimed_copy(chrome, event);
+	return add_work(chrome, event, event->copy_kind == GPUTRACE_COPY_MEMSET ? "gpu_memset" : "gpu_memcpy", 1,
+			set_copy_args);
 }
 
 /* ---- annotations ---- */
@@ -392,6 +443,8 @@ static int add_event(struct gt_chrome *chrome, const struct gputrace_event *even
 		return add_launch(chrome, event);
 	case GPUTRACE_EVENT_KERNEL:
 		return add_kernel(chrome, event);
+	case GPUTRACE_EVENT_COPY:
+		return add_copy(chrome, event);
 	case GPUTRACE_EVENT_DATA:
 		return add_data(chrome, event);
 	case GPUTRACE_EVENT_PRINT:

@@ -190,7 +190,8 @@ static int keep_kernel(struct gt_fold *fold, const struct gputrace_event *event,
 	return launch->kernel ? 0 : gt_error(-ENOMEM, "out of memory");
 }
 
-static int add_kernel(struct gt_fold *fold, const struct gputrace_event *event)
+/* A kernel, or a copy. */
+static int add_work(struct gt_fold *fold, const struct gputrace_event *event)
 {
 	uint64_t ns = event->gpu_end > event->gpu_start ? event->gpu_end - event->gpu_start : 0;
 	struct gt_fold_launch *launch = gt_fold_launches_find(fold->called, event->pid, event->launch_id);
@@ -264,7 +265,9 @@ int gt_fold_add(struct gt_fold *fold, const struct gputrace_event *event,
 	case GPUTRACE_EVENT_CALL:
 		return add_call(fold, event, symbolizer);
 	case GPUTRACE_EVENT_KERNEL:
-		return add_kernel(fold, event);
+		return add_work(fold, event);
+	case GPUTRACE_EVENT_COPY:
+		return event->time_error == UINT64_MAX ? 0 : add_work(fold, event);
 	case GPUTRACE_EVENT_PROCESS:
 		return event->name && *event->name ? add_process(fold, event) : 0;
 	default:

@@ -62,15 +62,16 @@ static int emit_thread(struct gt_elements *elements, const struct gt_thread *thr
 static int emit_lane(struct gt_elements *elements, const struct gt_stream *stream, unsigned lane)
 {
 	struct gt_place place = { stream->device, stream->lanes[lane].tid };
+	const char *what = stream->copies ? " copies" : "";
 	char name[96];
 	int error;
 
 	if (lane)
-		snprintf(name, sizeof(name), "stream %" PRIu64 " lane %u (process %d, context %u)",
-			 stream->stream, lane + 1, stream->pid, stream->context);
+		snprintf(name, sizeof(name), "stream %" PRIu64 "%s lane %u (process %d, context %u)",
+			 stream->stream, what, lane + 1, stream->pid, stream->context);
 	else
-		snprintf(name, sizeof(name), "stream %" PRIu64 " (process %d, context %u)",
-			 stream->stream, stream->pid, stream->context);
+		snprintf(name, sizeof(name), "stream %" PRIu64 "%s (process %d, context %u)",
+			 stream->stream, what, stream->pid, stream->context);
 	error = emit_metadata(elements, "thread_name", place, "name", gt_json_text(name));
 	if (!error)
 		error = emit_metadata(elements, "thread_sort_index", place, "sort_index",

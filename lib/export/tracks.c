@@ -44,7 +44,9 @@ static int compare_streams(const void *left, const void *right)
 		way = order_int(a->pid, b->pid);
 	if (!way)
 		way = order(a->context, b->context);
-	return way ? way : order(a->stream, b->stream);
+	if (!way)
+		way = order(a->stream, b->stream);
+	return way ? way : order_int(a->copies, b->copies);
 }
 
 static int compare_groups(const void *left, const void *right)
@@ -143,10 +145,10 @@ struct gt_thread *gt_tracks_thread(struct gt_tracks *tracks, int pid, int tid)
 }
 
 struct gt_stream *gt_tracks_stream(struct gt_tracks *tracks, int device, int pid, uint32_t context,
-				   uint64_t stream)
+				   uint64_t stream, int copies)
 {
 	struct gt_stream key = { .next = tracks->streams, .device = device, .pid = pid,
-				 .context = context, .stream = stream }, *found;
+				 .context = context, .stream = stream, .copies = copies }, *found;
 	int added;
 
 	found = find_or_add(&tracks->stream_tree, &key, sizeof(key), compare_streams, &added);
@@ -187,7 +189,7 @@ static struct gt_lane *add_lane(struct gt_tracks *tracks, struct gt_stream *stre
 	if (!lanes)
 		return NULL;
 	stream->lanes = lanes;
-	row = take_row(tracks, stream->device, stream->lane_count ? UINT64_MAX : stream->stream);
+	row = take_row(tracks, stream->device, stream->lane_count || stream->copies ? UINT64_MAX : stream->stream);
 	if (row < 0)
 		return NULL;
 	lanes[stream->lane_count] = (struct gt_lane){ .tid = row };

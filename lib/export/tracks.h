@@ -31,6 +31,7 @@ struct gt_stream {
 	int device, pid;
 	uint32_t context;
 	uint64_t stream;
+	int copies;			/* its copies have rows of their own: their times have an error beside its kernels' */
 	struct gt_lane *lanes;
 	unsigned lane_count;
 };
@@ -62,7 +63,7 @@ struct gt_tracks *gt_tracks_free(struct gt_tracks *tracks);
 /* Find or make; NULL when out of memory. */
 struct gt_thread *gt_tracks_thread(struct gt_tracks *tracks, int pid, int tid);
 struct gt_stream *gt_tracks_stream(struct gt_tracks *tracks, int device, int pid, uint32_t context,
-				   uint64_t stream);
+				   uint64_t stream, int copies);
 struct gt_group *gt_tracks_group(struct gt_tracks *tracks, int is_gpu, int id);
 
 /* A lane of the stream in which [start, end] is free, now taken; NULL when out of memory. */

@@ -12,6 +12,7 @@
 
 #include "lib/reader/event.h"
 #include "lib/target/gpu.h"
+#include "lib/uprobe/api_trace.h"
 #include "lib/util/error.h"
 #include "tests/suite.h"
 
@@ -102,6 +103,111 @@ static struct gputrace_event kernel_event(uint64_t id, uint64_t time, uint64_t e
 		.time_error = 512, .name = "vecadd", .launch_id = id, .kernel_id = 1, .context = 2,
 		.device = 0, .stream = 7, .grid = { 40, 1, 1 }, .block = { 256, 1, 1 }, .shared_bytes = 1024 };
 }
+
+static struct gputrace_event copy_event(uint64_t id, uint64_t time, uint64_t end)
+{
+	return (struct gputrace_event){ .type = GPUTRACE_EVENT_COPY, .time = time, .end = end, .pid = PID,
+		.time_error = 640, .name = "memcpy HtoD", .copy_kind = GPUTRACE_COPY_HOST_TO_DEVICE, .copy_bytes = 4096,
+		.launch_id = id, .context = 2, .device = 0, .stream = 7, .tid = TID };
+}
+
+/* The name of the row that a slice is in. */
+static const char *row_of(struct json_object *slice)
+{
+	struct json_object *row;
+
+	for (unsigned i = 0; (row = element("M", NULL, i)); i++) {
+		if (!strcmp(text(row, "name"), "thread_name") && !strcmp(text(row, "pid"), text(slice, "pid")) &&
+		    !strcmp(text(row, "tid"), text(slice, "tid")))
+			return arg(row, "name");
+	}
+	return NULL;
+}
+
+/* In a row beside the kernels of its stream, with an arrow from the call: 4096 bytes in 2048 ns are 2 GB/s. */
+static void check_copy(void)
+{
+	struct json_object *slice, *from, *to;
+
+	finish();
+	slice = element("X", "gpu_memcpy", 0);
+	ck_assert_str_eq(text(slice, "name"), "memcpy HtoD");
+	ck_assert_str_eq(text(slice, "ts"), "3.000");
+	ck_assert_str_eq(text(slice, "dur"), "2.048");
+	ck_assert_str_eq(arg(slice, "bytes"), "4096");
+	ck_assert_str_eq(arg(slice, "memory bandwidth (GB/s)"), "2.0");
+	ck_assert_str_eq(arg(slice, "stream"), "7");
+	ck_assert_str_eq(arg(slice, "context"), "2");
+	ck_assert_str_eq(arg(slice, "est. error ns"), "640");
+	ck_assert_str_eq(row_of(slice), "stream 7 copies (process 4711, context 2)");
+	ck_assert_str_eq(row_of(element("X", "kernel", 0)), "stream 7 (process 4711, context 2)");
+	from = element("s", "ac2g", 0);
+	to = element("f", "ac2g", 0);
+	ck_assert_str_eq(text(from, "id"), text(to, "id"));
+	ck_assert_str_eq(text(from, "ts"), "1.000");
+	ck_assert_str_eq(text(from, "tid"), "4712");
+	ck_assert_str_eq(text(to, "ts"), "3.000");
+	ck_assert_str_eq(text(to, "tid"), text(slice, "tid"));
+	ck_assert_ptr_null(element("s", "ac2g", 1));
+	ck_assert_str_eq(arg(element("X", "cuda_driver", 0), "launch"), arg(slice, "launch"));
+}
+
+static uint32_t function_index(const char *name)
+{
+	uint32_t i = 0;
+
+	while (strcmp(gt_api_name(i), name))
+		i++;
+	return i;
+}
+
+static void add_copy(bool call_first)
+{
+	struct gputrace_event kernel = kernel_event(0, 6000, 7000), copy = copy_event(5 << 12, 3000, 5048);
+	struct gputrace_event call = call_event(5 << 12, 1000, 2000);
+
+	call.name = "cuMemcpyHtoDAsync_v2";
+	call.api_function = (int)function_index(call.name);
+	add(&kernel);
+	if (call_first)
+		add(&call);
+	add(&copy);
+	if (!call_first)
+		add(&call);
+}
+
+START_TEST(copies_have_rows_and_arrows)
+{
+	add_copy(true);
+	check_copy();
+}
+END_TEST
+
+START_TEST(a_copy_may_come_before_its_call)
+{
+	add_copy(false);
+	check_copy();
+}
+END_TEST
+
+START_TEST(memsets_and_copies_without_times)
+{
+	struct gputrace_event set = copy_event(1 << 12, 1000, 2000), untimed = copy_event(2 << 12, 3000, 4000);
+
+	set.name = "memset";
+	set.copy_kind = GPUTRACE_COPY_MEMSET;
+	untimed.time_error = UINT64_MAX;
+	untimed.text = "nobody knows";
+	add(&set);
+	add(&untimed);
+	finish();
+	ck_assert_str_eq(text(element("X", "gpu_memset", 0), "name"), "memset");
+	ck_assert_ptr_null(element("X", "gpu_memcpy", 0));
+	ck_assert_str_eq(arg(element("i", "untimed", 0), "text"), "nobody knows");
+	ck_assert_str_eq(text(element("i", "untimed", 0), "tid"), "4712");
+	ck_assert_str_eq(arg(element("i", "untimed", 0), "bytes"), "4096");
+}
+END_TEST
 
 /* Ids as the agent gives them: a kernel may come when many more have been launched. */
 START_TEST(many_launches_are_told_apart)
@@ -634,6 +740,9 @@ int main(void)
 	tcase_add_test(group, base_time_gives_the_time_of_day);
 	tcase_add_test(group, gpus_are_told_apart);
 	tcase_add_test(group, many_launches_are_told_apart);
+	tcase_add_test(group, copies_have_rows_and_arrows);
+	tcase_add_test(group, a_copy_may_come_before_its_call);
+	tcase_add_test(group, memsets_and_copies_without_times);
 	tcase_add_test(group, nanoseconds_survive);
 	tcase_add_loop_test(group, launch_inside_call, 0, 6);
 	tcase_add_test(group, launch_without_call_is_a_slice);

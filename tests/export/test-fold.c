@@ -180,6 +180,26 @@ static uint64_t launch_of(unsigned thread, uint64_t number)
 }
 
 /* All are launched before the first runs, by threads that are far ahead of each other. */
+/* One of which it is not known when it ran took nobody knows how long. */
+START_TEST(copies_are_below_their_calls)
+{
+	struct gputrace_event copy = kernel(1 << 12, "memcpy HtoD", 77), untimed = kernel(2 << 12, "memset", 0);
+
+	copy.type = untimed.type = GPUTRACE_EVENT_COPY;
+	untimed.time_error = UINT64_MAX;
+	gputrace_writer_set_symbolizer(writer, SYMBOLIZER);
+	add(call(1 << 12, "cuMemcpyHtoDAsync_v2", 1000, 1010));
+	add(copy);
+	add(call(2 << 12, "cuMemsetD8Async", 2000, 2003));
+	add(untimed);
+	finish();
+	has_lines(3);
+	has_line(STACK ";cuMemcpyHtoDAsync_v2 10");
+	has_line(STACK ";cuMemcpyHtoDAsync_v2;memcpy HtoD [GPU] 77");
+	has_line(STACK ";cuMemsetD8Async 3");
+}
+END_TEST
+
 START_TEST(many_launches_at_once)
 {
 	gputrace_writer_set_symbolizer(writer, SYMBOLIZER);
@@ -378,6 +398,7 @@ int main(void)
 	tcase_add_test(group, stacks_that_go_on);
 	tcase_add_test(group, without_a_symbolizer);
 	tcase_add_test(group, kernels_are_below_their_launches);
+	tcase_add_test(group, copies_are_below_their_calls);
 	tcase_add_test(group, many_launches_at_once);
 	tcase_add_test(group, launches_of_long_ago);
 	tcase_add_test(group, processes_have_names);
