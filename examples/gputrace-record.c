@@ -30,6 +30,7 @@ static const char usage[] =
 	"  --api=WAY         record driver calls by 'uprobes' or by the 'agent'; 'any', the\n"
 	"                    default: by uprobes where they are permitted\n"
 	"  --no-api          do not record driver calls\n"
+	"  --memcpy          record when copies and memsets run on the GPU, too\n"
 	"  --all             record driver calls of all programs, those that run and those\n"
 	"                    started later, but no kernels, until Ctrl-C or SIGTERM\n"
 	"  --publish=PATH    let others read along at this path\n"
@@ -47,8 +48,8 @@ static const char usage[] =
 
 #define FUNCTIONS_MAX 16u
 
-/* The timeline, the ranges, the driver's calls, and those of other functions. */
-#define LINKS (3 + FUNCTIONS_MAX)
+/* The timeline, the ranges, copies, the driver's calls, and those of other functions. */
+#define LINKS (4 + FUNCTIONS_MAX)
 
 struct record {
 	struct tool tool;
@@ -58,9 +59,9 @@ struct record {
 	const char *functions[FUNCTIONS_MAX], *publish;
 	unsigned functions_count;
 	struct gputrace_symbolizer *symbolizer;
-	int no_api;
+	int no_api, memcpy;
 	int write_failed;
-	uint64_t launches, kernels, calls, others, lost, unended, max_error;
+	uint64_t launches, kernels, copies, calls, others, lost, unended, max_error;
 	struct print print;
 };
 
@@ -82,6 +83,9 @@ static void count(struct record *record, const struct gputrace_event *event)
 		record->kernels++;
 		if (error > record->max_error)
 			record->max_error = error;
+		break;
+	case GPUTRACE_EVENT_COPY:
+		record->copies++;
 		break;
 	case GPUTRACE_EVENT_EXIT:
 		record->unended += gputrace_event_get_count(event);
@@ -134,9 +138,11 @@ static void summarise(const struct record *record)
 		report_output(record);
 		return;
 	}
-	fprintf(stderr, "%s: %" PRIu64 " launches, %" PRIu64 " kernels on the GPU, %" PRIu64 " driver calls, "
-		"%" PRIu64 " lost", record->tool.name, record->launches, record->kernels, record->calls,
-		record->lost);
+	fprintf(stderr, "%s: %" PRIu64 " launches, %" PRIu64 " kernels on the GPU, ", record->tool.name, record->launches,
+		record->kernels);
+	if (record->copies)
+		fprintf(stderr, "%" PRIu64 " copies, ", record->copies);
+	fprintf(stderr, "%" PRIu64 " driver calls, %" PRIu64 " lost", record->calls, record->lost);
 	if (record->max_error == UINT64_MAX) {
 		fprintf(stderr, ", clock error not known for some kernels");
 	} else if (record->kernels) {
@@ -222,8 +228,10 @@ static void check(struct record *record)
 {
 	if (record->output && !strcmp(record->output, "-"))
 		tool_fail(&record->tool, "--output is a file, not '-': without it events are printed");
-	if (record->tool.follow && (record->no_api || record->api_flags || record->functions_count))
-		tool_fail(&record->tool, "--follow takes what the other records: give --api, --no-api and --functions there");
+	if (record->tool.follow && (record->no_api || record->api_flags || record->functions_count || record->memcpy))
+		tool_fail(&record->tool, "--follow takes what the other records: give --api, --no-api, --functions and --memcpy there");
+	if (record->tool.all && record->memcpy)
+		tool_fail(&record->tool, "--all records driver calls, and nothing that the GPU does: --memcpy goes with a command or -p");
 	if (record->tool.follow && record->publish)
 		tool_fail(&record->tool, "--follow and --publish do not go together: others can follow the same path");
 	if (record->no_api && record->api_flags)
@@ -240,6 +248,7 @@ static char **parse(struct record *record, int argc, char **argv)
 		{ "output", required_argument, NULL, 'o' },
 		{ "api", required_argument, NULL, 'a' },
 		{ "no-api", no_argument, NULL, 'N' },
+		{ "memcpy", no_argument, NULL, 'M' },
 		{ "all", no_argument, NULL, 'L' },
 		{ "publish", required_argument, NULL, 'P' },
 		{ "follow", required_argument, NULL, 'F' },
@@ -259,6 +268,8 @@ static char **parse(struct record *record, int argc, char **argv)
 			set_api(record, optarg);
 		else if (option == 'N')
 			record->no_api = 1;
+		else if (option == 'M')
+			record->memcpy = 1;
 		else if (option == 'L')
 			record->tool.all = 1;
 		else if (option == 'P')
@@ -313,9 +324,11 @@ static void attach(struct record *record, struct gputrace_link *links[LINKS])
 	if (!record->tool.all && (gputrace_attach_timeline(record->tool.target, &links[0]) ||
 				  gputrace_attach_nvtx(record->tool.target, &links[2])))
 		tool_fail(&record->tool, "%s", gputrace_last_error());
+	if (record->memcpy && gputrace_attach_copies(record->tool.target, &links[3]))
+		tool_fail(&record->tool, "%s", gputrace_last_error());
 	attach_api(record, &links[1]);
 	for (unsigned i = 0; i < record->functions_count; i++)
-		attach_functions(record, record->functions[i], &links[3 + i]);
+		attach_functions(record, record->functions[i], &links[4 + i]);
 }
 
 static void open_output(struct record *record)
@@ -359,5 +372,5 @@ int main(int argc, char **argv)
 	gputrace_symbolizer_unref(record.symbolizer);
 	if (record.write_failed)
 		record.tool.status = EXIT_TOOL;
-	return tool_finish(&record.tool, record.launches || record.kernels || record.calls || record.others);
+	return tool_finish(&record.tool, record.launches || record.kernels || record.copies || record.calls || record.others);
 }

@@ -48,6 +48,16 @@ static void print_kernel_args(const struct gputrace_event *event)
 		printf(" -> error %d", gputrace_event_get_result(event));
 }
 
+static void print_copy(const struct gputrace_event *event)
+{
+	printf(" %" PRIu64 " bytes launch=%" PRIu64 " device=%d stream=%" PRIu64, gputrace_event_get_copy_bytes(event),
+	       gputrace_event_get_launch_id(event), gputrace_event_get_device(event), gputrace_event_get_stream(event));
+	if (gputrace_event_get_text(event))
+		printf(" (%s)", gputrace_event_get_text(event));
+	else
+		printf(" error=%" PRIu64 "ns", gputrace_event_get_time_error(event));
+}
+
 static void print_ids(const struct gputrace_event *event)
 {
 	if (gputrace_event_get_range_id(event))
@@ -83,6 +93,10 @@ static void print_details(const struct gputrace_event *event)
 	case GPUTRACE_EVENT_LAUNCH:
 	case GPUTRACE_EVENT_KERNEL:
 		print_kernel_args(event);
+		print_ids(event);
+		break;
+	case GPUTRACE_EVENT_COPY:
+		print_copy(event);
 		print_ids(event);
 		break;
 	case GPUTRACE_EVENT_RANGE:
@@ -158,7 +172,7 @@ void print_event(struct print *print, const struct gputrace_event *event)
 {
 	static const char *const kinds[] = {
 		"?", "process", "exit", "context", "api", "launch", "kernel", "data", "print", "function",
-		"lost", "note", "call", "range", "mark", "thread"
+		"lost", "note", "call", "range", "mark", "thread", "copy"
 	};
 	unsigned type = (unsigned)gputrace_event_get_type(event);
 	uint64_t time = gputrace_event_get_time(event), end = gputrace_event_get_end(event);

@@ -217,6 +217,12 @@ class Twins(unittest.TestCase):
         text = re.sub(r" error=\d+ns", "", re.sub(r"0x[0-9a-f]+", "N", said.stdout))
         return sorted(" ".join(re.sub(r"[\d.]+", "N", line).split()) for line in text.splitlines())
 
+    def test_record_copies(self):
+        for said in both("record", "--no-api", "--memcpy", "--device=sim", "tests/e2e/copier", "captured"):
+            self.assertEqual(said.returncode, 0)
+            self.assertRegex(said.stdout, r"copy +\d+/\d+ +memcpy HtoD 43 bytes launch=\d+ device=0 stream=\d+ error=\d+ns\n")
+            self.assertIn("1 launches, 1 kernels on the GPU, 1 copies, 0 driver calls, 0 lost", said.stderr)
+
     def test_record_into_a_file(self):
         with tempfile.NamedTemporaryFile(suffix=".json") as file:
             for said in both("record", "--no-api", "--device=sim", "-o", file.name, TARGET, "vecadd", "20"):
@@ -258,6 +264,8 @@ class Twins(unittest.TestCase):
                            (["--no-api", "--all"], "--no-api none"),
                            (["--api=agent", "--all"], "--api=agent goes with a command"),
                            (["--api=agent", "-p", "1"], "--api=agent goes with a command"),
+                           (["--all", "--memcpy"], "nothing that the GPU does"),
+                           (["--follow=/nonexistent", "--memcpy"], "the other records"),
                            (["--follow=/nonexistent", "--no-api"], "the other records")):
             with self.subTest(words):
                 for said in both("record", *words):

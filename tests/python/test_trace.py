@@ -163,6 +163,26 @@ class Tracing(unittest.TestCase):
         self.assertEqual(sum(event.get("cat") == "kernel" for event in events), 50)
 
     @in_child
+    def test_copies_are_in_the_file(self):
+        with gputrace.trace(memcpy=True, api=True) as t:
+            cuda = Cuda()
+            cuda.launch("add_one")
+            self.assertEqual(cuda.count(), 32)
+        with tempfile.NamedTemporaryFile() as file:
+            t.save(file.name)
+            with open(file.name) as text:
+                events = json.load(text)["traceEvents"]
+        [copied] = [event for event in events if event.get("cat") == "gpu_memcpy"]
+        self.assertEqual((copied["name"], copied["args"]["bytes"]), ("memcpy DtoH", 4))
+        [filled] = [event for event in events if event.get("cat") == "gpu_memset"]
+        self.assertEqual(filled["args"]["bytes"], 4)
+        calls = {event["args"]["launch"]: event["name"] for event in events
+                 if event.get("cat") == "cuda_driver" and "launch" in event["args"]}
+        self.assertEqual(calls[copied["args"]["launch"]], "cuMemcpyDtoH_v2")
+        self.assertEqual(calls[filled["args"]["launch"]], "cuMemsetD8_v2")
+        self.assertEqual(sum(event["ph"] == "s" for event in events), 3)
+
+    @in_child
     def test_others_run_while_it_stops(self):
         cuda = Cuda()
         ended, counts = threading.Event(), [0]

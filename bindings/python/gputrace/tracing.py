@@ -104,9 +104,9 @@ class Trace:
     """What trace() gives: start() and stop() it, or use it in a ``with`` statement; then ask it."""
 
     def __init__(self, *, attach: Sequence[Union[Object, Program]] = (), api: bool = False, copies: bool = False,
-                 agent: Optional[Path] = None, ring_bytes: int = 0, ctx: Optional[Context] = None) -> None:
-        self._how: Dict[str, Any] = {"attach": attach, "api": api, "copies": copies, "agent": agent,
-                                     "ring_bytes": ring_bytes, "ctx": ctx}
+                 memcpy: bool = False, agent: Optional[Path] = None, ring_bytes: int = 0, ctx: Optional[Context] = None) -> None:
+        self._how: Dict[str, Any] = {"attach": attach, "api": api, "copies": copies, "memcpy": memcpy,
+                                     "agent": agent, "ring_bytes": ring_bytes, "ctx": ctx}
         self._records: List[bytes] = []  # not looked at yet
         self._runs: List[KernelRun] = []
         self._launches: Dict[str, int] = {}
@@ -130,6 +130,8 @@ class Trace:
         try:
             target.attach_timeline()
             target.attach_nvtx()
+            if how["memcpy"]:
+                target.attach_copies()
             if how["api"]:
                 target.attach_api()
             for what in how["attach"]:
@@ -280,7 +282,7 @@ class Trace:
 
 
 def trace(*, attach: Sequence[Union[Object, Program]] = (), api: bool = False, copies: bool = False,
-          agent: Optional[Path] = None, ring_bytes: int = 0, ctx: Optional[Context] = None) -> Trace:
+          memcpy: bool = False, agent: Optional[Path] = None, ring_bytes: int = 0, ctx: Optional[Context] = None) -> Trace:
     """Trace a block of this process's own work: a context manager, or a decorator of a function.
 
     attach      objects or programs to attach meanwhile; their maps can be read at the end, and what
@@ -288,10 +290,12 @@ def trace(*, attach: Sequence[Union[Object, Program]] = (), api: bool = False, c
     api         record the driver's calls too
     copies      times also of kernels that were loaded while no trace was on, by copies of them
                 (GPUTRACE_LIVE_COPIES), where their images can be found
+    memcpy      have copies and memsets of memory, and when they ran, in the file of Trace.save()
+                (not tried on a real GPU yet)
     agent       path of libgputrace-agent.so; default: the installed one
     ring_bytes  room for what was not taken in yet, a power of two; default 4 MiB
     """
-    return Trace(attach=attach, api=api, copies=copies, agent=agent, ring_bytes=ring_bytes, ctx=ctx)
+    return Trace(attach=attach, api=api, copies=copies, memcpy=memcpy, agent=agent, ring_bytes=ring_bytes, ctx=ctx)
 
 
 class expect_launches:
