@@ -8,10 +8,10 @@ from common import PATIENCE, THREADS, gputrace, main, spawn, unittest
 
 # What methods are given, by the names of their parameters; those that are not here keep their defaults.
 ARGUMENTS = {
-    "after_ns": 3, "before_ns": 1, "context": None, "event": None, "gpu_end_ns": 2, "gpu_ns": 2, "gpu_start_ns": 2,
-    "host_ns": 2, "instructions": bytes(8), "key": 0, "key_size": 4, "launch_enter_ns": 1, "library": "libc.so.6",
-    "max_entries": 1, "name": "entered", "number": 0, "other": {0: 1}, "path": "no-such-folder/stream", "pattern": "*",
-    "pid": os.getpid(),
+    "after_ns": 3, "before_ns": 1, "context": None, "event": None, "function": None, "gpu_end_ns": 2, "gpu_ns": 2,
+    "gpu_start_ns": 2, "host_ns": 2, "instructions": bytes(8), "key": 0, "key_size": 4, "launch_enter_ns": 1,
+    "library": "libc.so.6", "map": None, "max_entries": 1, "name": "entered", "number": 0, "other": {0: 1},
+    "path": "no-such-folder/stream", "pattern": "*", "pid": os.getpid(),
     "section": "cuda/entry:*", "timeout": 0, "type": gputrace.MapType.ARRAY, "value": 1, "value_size": 8,
     "wait_return_ns": 3, "address": 1, "what": None,
 }
@@ -66,7 +66,7 @@ def call(method):
 class Closed(unittest.TestCase):
     def check(self, order):
         made, event = everything()
-        ARGUMENTS.update(event=event, what=made[0])
+        ARGUMENTS.update(event=event, what=made[0], map=made[1])
         for thing in order([thing for thing in made if hasattr(thing, "close")]):
             thing.close()
             thing.close()
