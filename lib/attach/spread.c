@@ -3,40 +3,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "lib/compile/proof.h"
-#include "lib/object/object.h"
+#include "lib/attach/plain.h"
+#include "lib/attach/values.h"
 #include "lib/util/error.h"
-#include "lib/verify/verify.h"
 
 #define COPIES_MAX GT_SM_SLOTS
 #define COPIES_MIN 32u		/* fewer do not help much */
 #define BYTES_MAX (4u << 20)	/* of all copies of a map; each snapshot has them */
-
-/* By a program that is refused as it is: it may be another one by the time that it is attached. */
-#define USE_UNKNOWN (GT_USE_ANY + 1)
-
-/* What each GPU program does to values: for each one flags for each map of the object. */
-static int find_uses(const struct gputrace_object *object, uint8_t *uses)
-{
-	for (unsigned i = 0; i < object->program_count; i++, uses += object->map_count) {
-		struct gputrace_program *program = object->programs[i];
-		const struct gt_verify_result *proof;
-		int r;
-
-		if (program->point == GPUTRACE_POINT_KERNEL)
-			continue;
-		r = gt_program_prove(program, &proof);
-		if (r == -ENOMEM)
-			return r;
-		if (r)
-			memset(uses, USE_UNKNOWN, object->map_count);
-		else
-			memcpy(uses, proof->map_uses, object->map_count);
-	}
-	return 0;
-}
 
 /* 0: it is not worth it. */
 static uint32_t copies_of(const struct gputrace_map *map)
@@ -48,12 +22,6 @@ static uint32_t copies_of(const struct gputrace_map *map)
 	while (copies >= COPIES_MIN && copies * gt_map_copy_bytes(map) > BYTES_MAX)
 		copies /= 2;
 	return copies >= COPIES_MIN ? copies : 0;
-}
-
-static bool is_added_to(const struct gputrace_map *map, uint8_t uses)
-{
-	return !map->layout_error && map->layout.kind == GT_KIND_ARRAY && gt_map_arena(map) == GT_ARENA_DEV && uses &&
-	       !(uses & (GT_USE_OTHER | USE_UNKNOWN));
 }
 
 static bool can_have_copies(const struct gputrace_map *map)
@@ -69,7 +37,7 @@ static int decide(struct gputrace_map *map, uint8_t uses)
 	if (map->added && uses & more)
 		return gt_error(-EBUSY, "map %s is kept as one that programs only add to; a program that came later does more: add all programs before the first is attached",
 				map->name);
-	if (map->added || !is_added_to(map, uses))
+	if (map->added || !gt_is_added_to(map, uses))
 		return 0;
 	map->added = true;
 	if (!map->placed && can_have_copies(map) && uses != (GT_USE_ADD4 | GT_USE_ADD8)) {
@@ -92,13 +60,8 @@ static int decide_all(const struct gputrace_object *object, const uint8_t *uses)
 {
 	int r = 0;
 
-	for (unsigned m = 0; !r && m < object->map_count; m++) {
-		uint8_t all = 0;
-
-		for (unsigned p = 0; p < object->program_count; p++)
-			all |= uses[p * object->map_count + m];
-		r = decide(object->maps[m], all);
-	}
+	for (unsigned m = 0; !r && m < object->map_count; m++)
+		r = decide(object->maps[m], gt_value_uses_of_all(object, uses, m));
 	for (unsigned p = 0; !r && p < object->program_count; p++)
 		object->programs[p]->adds_later = adds_later(object, uses + p * object->map_count);
 	return r;
@@ -107,8 +70,10 @@ static int decide_all(const struct gputrace_object *object, const uint8_t *uses)
 int gt_spread_maps(struct gputrace_object *object)
 {
 	uint8_t *uses = calloc((size_t)object->program_count * object->map_count + 1, sizeof(*uses));
-	int r = uses ? find_uses(object, uses) : gt_error(-ENOMEM, "out of memory for %s", object->name);
+	int r = uses ? gt_join_additions(object) : gt_error(-ENOMEM, "out of memory for %s", object->name);
 
+	if (!r)
+		r = gt_value_uses(object, uses);
 	if (!r)
 		r = decide_all(object, uses);
 	free(uses);

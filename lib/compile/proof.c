@@ -23,6 +23,12 @@ static int refuse_again(const char *log)
 	return gt_error(-EACCES, "%.*s", (int)(end - start), log + start);
 }
 
+void gt_program_unprove(struct gputrace_program *program)
+{
+	gt_verify_result_free(program->proof);
+	program->proof = NULL;
+}
+
 int gt_program_prove(struct gputrace_program *program, const struct gt_verify_result **ret_proof)
 {
 	const struct gt_verify_opts opts = { .log_level = 1, .loop_budget = LOOP_BUDGET };
@@ -35,8 +41,7 @@ int gt_program_prove(struct gputrace_program *program, const struct gt_verify_re
 		*ret_proof = program->proof;
 		return program->verdict ? refuse_again(program->proof->log) : 0;
 	}
-	gt_verify_result_free(program->proof);
-	program->proof = NULL;
+	gt_program_unprove(program);
 	program->verdict = gt_verify(&program->prog, &opts, &program->proof);
 	program->proof_revision = revision;
 	*ret_proof = program->proof;

@@ -13,4 +13,7 @@ struct gt_verify_result;
  */
 int gt_program_prove(struct gputrace_program *program, const struct gt_verify_result **ret_proof);
 
+/* Its instructions have changed: there is no proof for them. */
+void gt_program_unprove(struct gputrace_program *program);
+
 #endif

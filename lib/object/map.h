@@ -63,6 +63,7 @@ struct gputrace_map {
 	struct gt_map_place place;
 	bool placed;
 	bool added;			/* an array in the GPU's memory that programs only add to */
+	bool read_too;			/* they do more to it, however they add */
 	/*
 	 * Copies on the GPU, one for the multiprocessors with the same number modulo this
 	 * power of two; 0: the map is not spread.  For one that is only added to: the

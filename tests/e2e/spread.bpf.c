@@ -57,7 +57,7 @@ int adds(struct gputrace_gpu_ctx *ctx)
 
 	if (value)
 		__sync_fetch_and_add(value, 1);
-	__sync_fetch_and_add(&threads, 1);
+	threads++;	/* by load and store: becomes an addition as well */
 	return 0;
 }
 
@@ -129,8 +129,8 @@ static __always_inline int note_held(struct gputrace_gpu_ctx *ctx, __u32 key)
 
 	if (!accesses || !of_sm)
 		return 0;
-	__sync_fetch_and_add(&accesses->count, 1);
-	__sync_fetch_and_add(&accesses->bytes, ctx->size);
+	accesses->count++;
+	accesses->bytes += ctx->size;
 	__sync_fetch_and_add(&of_sm->count, 1);
 	return 0;
 }

@@ -18,6 +18,7 @@ PROBES = (
 )
 TRACES = (
     ("count-memory", "memory counter, each warp", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
+    ("count-plain", "memory counter, each thread, by load and store", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
     ("trace-warp", "memory trace of each warp, sums", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
     ("trace-map", "memory trace, each warp, map", {"vecadd": 1.5, "matmul": 1.5, "stream": 1.5}),
 )

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Additions to what a map holds that a program makes by a load and a store: `value->count++`. */
+#ifndef GT_ATTACH_ADDITIONS_H
+#define GT_ATTACH_ADDITIONS_H
+
+#include <stdbool.h>
+
+#include "lib/verify/verify.h"
+
+struct gt_addition {
+	unsigned load, store;		/* the instructions */
+	struct bpf_insn was[2];		/* what they are without us */
+	int map;
+};
+
+struct gt_additions {
+	struct gt_addition *list;
+	unsigned count;
+};
+
+/*
+ * Find them in a program that was verified, with what was found out about it.  Nothing but
+ * additions lies between load and store, which are of 4 or 8 bytes, and nobody looks at the
+ * sum afterwards.  What is found is freed with the list.  -ENOMEM.
+ */
+int gt_additions_find(const struct gt_prog *prog, const struct gt_verify_result *proof, struct gt_additions *ret_additions);
+
+/* Make each addition to one of the maps with `chosen[map]` a single instruction; whether there was one. */
+bool gt_additions_write(struct gt_prog *prog, const struct gt_additions *additions, const bool *chosen);
+
+/* Undo it, likewise. */
+bool gt_additions_undo(struct gt_prog *prog, const struct gt_additions *additions, const bool *chosen);
+
+#endif
