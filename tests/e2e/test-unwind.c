@@ -479,6 +479,7 @@ int main(void)
 	TCase *agent = common_tests("agent", setup_agent), *uprobes;
 	Suite *suite = suite_create("unwind");
 
+	setenv("GPUTRACE_SIM_DIR", UNWATCHED, 1);
 	tcase_add_test(agent, frame_pointers_alone_do_not_lead_there);
 	/* As root with capabilities, and without. */
 	tcase_add_loop_test(agent, library_deleted_while_mapped, geteuid() ? 1 : 0, 2);

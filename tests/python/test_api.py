@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import unittest.mock
 
 from common import TARGET, EventType, Run, gputrace, main, unittest
 
@@ -77,6 +78,7 @@ class Calls(unittest.TestCase):
         self.assertTrue(all(call.time < event.time and event.end < call.end for event in launches))
         self.assertEqual(len(launches), 3)
 
+    @unittest.mock.patch.dict(os.environ, GPUTRACE_SIM_DIR="tests/e2e/unwatched")
     def test_stacks_are_unwound(self):
         symbolizer = gputrace.Symbolizer()
 

@@ -14,6 +14,8 @@ if [ $python = none ]; then
 	exit 77
 fi
 
+GPUTRACE_SIM_DIR=$PWD/tests/e2e/unwatched
+export GPUTRACE_SIM_DIR
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/script.py" <<'END'
