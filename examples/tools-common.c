@@ -132,14 +132,36 @@ static int runs_already(const struct tool *tool)
 	return tool->pid || tool->all || tool->follow;
 }
 
-static void attach(struct tool *tool, char **command)
+/* One thing is traced.  What was not given is not spoken of: a tool may not have it. */
+static void check(struct tool *tool, char **command)
+{
+	const char *given[4];
+	int count = 0;
+
+	if (command[0])
+		given[count++] = "a command";
+	if (tool->pid)
+		given[count++] = "--pid";
+	if (tool->all)
+		given[count++] = "--all";
+	if (tool->follow)
+		given[count++] = "--follow";
+	if (count > 1)
+		tool_fail(tool, "%s and %s do not go together: give one of them", given[0], given[1]);
+	if (tool->copies && !tool->pid)
+		tool_fail(tool, "--copies goes with --pid");
+	if (tool->agent && (tool->all || tool->follow))
+		tool_fail(tool, "--agent goes with a command or --pid: no agent is put into anything here");
+	if (tool->device == GPUTRACE_DEVICE_SIM && runs_already(tool))
+		tool_fail(tool, "--device=sim goes with a command: what runs already has its driver");
+}
+
+static void attach(struct tool *tool)
 {
 	struct gputrace_live_opts opts = { .size = sizeof(opts), .agent = tool->agent,
 					   .flags = tool->copies ? GPUTRACE_LIVE_COPIES : 0 };
 	int error;
 
-	if (!!command[0] + !!tool->pid + tool->all + !!tool->follow > 1)
-		tool_fail(tool, "a command, a process that runs already, all processes and another's stream cannot be traced at once");
 	if (tool->follow) {
 		if (gputrace_reader_connect(tool->follow, &tool->reader))
 			tool_fail(tool, "%s", gputrace_last_error());
@@ -159,12 +181,9 @@ void tool_spawn(struct tool *tool, char **command)
 					    .agent = tool->agent };
 	int error;
 
-	if (tool->copies && !tool->pid)
-		tool_fail(tool, "--copies goes with --pid");
-	if (tool->device == GPUTRACE_DEVICE_SIM && runs_already(tool))
-		tool_fail(tool, "--device=sim goes with a command: what runs already has its driver");
+	check(tool, command);
 	if (runs_already(tool)) {
-		attach(tool, command);
+		attach(tool);
 		return;
 	}
 	if (!command[0]) {

@@ -3,6 +3,7 @@
 import argparse
 import errno
 import os
+import re
 import signal
 import sys
 
@@ -22,26 +23,28 @@ class Parser(argparse.ArgumentParser):
     may be missing is only what stands behind "=".
     """
 
-    def __init__(self, name, description, operands=()):
-        """operands: what stands before the command; options may follow them."""
+    def __init__(self, name, usages, description, operands=()):
+        """usages: what stands behind the name; operands: what stands before the command, and options may follow."""
         self.valued = set()
-        super().__init__(prog=name, description=description, epilog="The exit status is the command's (128 + n if "
-                         "signal n ended it); 125 if the tool could do nothing, 126 if the command cannot be run, "
-                         "127 if it does not exist.")
-        self.add_argument("--device", choices=("gpu", "sim"), default="gpu",
+        super().__init__(prog=name, usage="\n       ".join(f"{name} {usage}" for usage in usages),
+                         description=description, add_help=False,
+                         epilog="The exit status is the command's (128 + n if signal n ended it); 125 if the tool could "
+                         "do nothing, 126 if the command cannot be run, 127 if it does not exist.")
+        self.add_argument("--device", metavar="gpu|sim", default="gpu",
                           help="the real GPU (default), or the software device of libgputrace")
         self.add_argument("--agent", metavar="PATH", help="use this libgputrace-agent.so")
-        self.add_argument("-p", "--pid", type=int, help="trace this process, which runs already, until it ends or "
-                          "until Ctrl-C or SIGTERM; it goes on as it was")
+        self.add_argument("-p", "--pid", help="trace this process, which runs already, until it ends or until Ctrl-C or "
+                          "SIGTERM; it goes on as it was")
         self.add_argument("--copies", action="store_true", help="with --pid: also look into kernels loaded before, "
                           "by copies of them")
         self.add_argument("-q", "--quiet", action="store_true", help="errors only")
-        self.add_argument("-V", "--version", action="version",
+        self.add_argument("-h", "--help", action="help", help="this text")
+        self.add_argument("-V", "--version", action="version", help="the library's version",
                           version=f"{name} (libgputrace) {gputrace.version()}")
         self.operands = operands
         for operand in operands:
-            self.add_argument(operand.lower(), metavar=operand)
-        self.add_argument("command", nargs=argparse.REMAINDER)
+            self.add_argument(operand, nargs="?", help=argparse.SUPPRESS)
+        self.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
     def add_argument(self, *names, **how):
         action = super().add_argument(*names, **how)
@@ -73,10 +76,27 @@ class Parser(argparse.ArgumentParser):
                 break
         parsed = self.parse_args(options + operands)
         parsed.command = rest
+        if parsed.device not in ("gpu", "sim"):
+            self.fail(f"--device is 'gpu' or 'sim', not '{parsed.device}'")
+        if parsed.pid is not None:
+            parsed.pid = self.integer(parsed.pid, 2**31 - 1) or \
+                self.fail(f"--pid is the number of a process, not '{parsed.pid}'")
         return parsed
 
+    @staticmethod
+    def integer(text, most):
+        """A number from 1 to this one; else None."""
+        return int(text) if re.fullmatch(r"\s*\+?[0-9]{1,18}", text, re.ASCII) and 1 <= int(text) <= most else None
+
+    def number(self, option, text, most):
+        return self.integer(text, most) or self.fail(f"{option} is a number from 1 to {most}, not '{text}'")
+
+    def fail(self, message):
+        """What was given makes no sense, and it is said why."""
+        self.exit(EXIT_TOOL, f"{self.prog}: {printable(message)}\n")
+
     def error(self, message):
-        self.exit(EXIT_TOOL, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+        self.exit(EXIT_TOOL, f"{self.prog}: {printable(message)}\nTry '{self.prog} --help'.\n")
 
 
 class Tool:
@@ -89,7 +109,7 @@ class Tool:
         self.status = 0
         self.everything = getattr(options, "everything", False)  # every process, by the operating system's kernel alone
         self.follow = getattr(options, "follow", None)  # the stream that another process publishes there
-        self.running = self.everything or options.pid or self.follow
+        self.running = self.everything or options.pid or self.follow is not None
         self.target = None
         self.reader = None  # once there are events
         self.enough = False  # of what runs already
@@ -107,20 +127,28 @@ class Tool:
         if event.type is EventType.NOTE and not self.options.quiet:
             self.warn(printable(event.text))
 
+    def fail(self, text):
+        self.warn(text)
+        sys.exit(EXIT_TOOL)
+
+    def check(self):
+        """One thing is traced.  What was not given is not spoken of: a tool may not have it."""
+        given = [name for name, is_given in (("a command", self.command), ("--pid", self.options.pid),
+                                             ("--all", self.everything), ("--follow", self.follow is not None)) if is_given]
+        if len(given) > 1:
+            self.fail(f"{given[0]} and {given[1]} do not go together: give one of them")
+        if self.options.copies and not self.options.pid:
+            self.fail("--copies goes with --pid")
+        if self.options.agent is not None and (self.everything or self.follow is not None):
+            self.fail("--agent goes with a command or --pid: no agent is put into anything here")
+        if self.options.device == "sim" and self.running:
+            self.fail("--device=sim goes with a command: what runs already has its driver")
+
     def spawn(self):
         """Prepare the command, which then waits, or what runs already; None: others do.  Exits if it cannot be."""
-        if self.options.copies and not self.options.pid:
-            self.warn("--copies goes with --pid")
-            sys.exit(EXIT_TOOL)
+        self.check()
         if self.running:
-            if self.options.device == "sim":
-                self.warn("--device=sim goes with a command: what runs already has its driver")
-                sys.exit(EXIT_TOOL)
-            if sum(map(bool, [self.command, self.options.pid, self.everything, self.follow])) > 1:
-                self.warn("a command, a process that runs already, all processes and another's stream cannot be "
-                          "traced at once")
-                sys.exit(EXIT_TOOL)
-            if self.follow:
+            if self.follow is not None:
                 return None
             self.target = gputrace.Target.watch(ctx=self.ctx) if self.everything else \
                 gputrace.Target.of_process(self.options.pid, copies=self.options.copies, agent=self.options.agent,
@@ -142,9 +170,9 @@ class Tool:
 
     def events(self, symbolizer=None, publish=None):
         """Let the command run; its events until it has ended.  Signals sent to us go to it."""
-        self.reader = reader = gputrace.Reader.connect(self.follow, symbolizer=symbolizer) if self.follow else \
-            self.target.reader(symbolizer=symbolizer)
-        if publish:
+        self.reader = reader = self.target.reader(symbolizer=symbolizer) if self.target else \
+            gputrace.Reader.connect(self.follow, symbolizer=symbolizer)
+        if publish is not None:
             reader.publish(publish)
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2:
             signal.signal(number, self.stop if self.running else self.pass_on)
@@ -166,7 +194,14 @@ class Tool:
                 return
             if self.enough:
                 self.enough = False
-                self.target.detach()
+                self.let_go()
+
+    def let_go(self):
+        """What was recorded is still read."""
+        try:
+            self.target.detach()
+        except gputrace.Error as error:
+            self.warn(error)
 
     def stop(self, *_):
         self.enough = True
@@ -203,7 +238,9 @@ def microseconds(ns):
 
 def main(tool):
     """Run a tool's function; what fails is said in a sentence."""
+    # Until a tool has something to do about them.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         sys.exit(tool())
     except gputrace.Error as error:

@@ -65,6 +65,74 @@ class Twins(unittest.TestCase):
         self.assertIn("map entered:\n  [0] 96\n", done.stdout)
         self.assertEqual(done.returncode, 0)
 
+    def test_what_is_refused(self):
+        """What the tools themselves say of options, and their exit statuses."""
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"no program")
+            file.flush()
+            os.chmod(file.name, 0o644)
+            any_tool = [[], ["--device=foo", "true"], ["--pid=x"], ["-p", "0"], ["-p", "-5"], ["-p", "99999999999"], ["-p", ""],
+                        ["-p1", "true"], ["--copies", "true"], ["--device=sim", "-p", "1"], ["no such command"], [file.name],
+                        ["/"], ["--agent=/no/agent", "--device=sim", "true"]]
+            for words in [*any_tool, ["--follow="], ["--follow=a", "true"], ["--follow=a", "-p", "1"], ["--follow=a", "--agent=b"],
+                          ["--follow=a", "--device=sim"]]:
+                for tool in "kernels", "record":
+                    self.assert_refused(tool, words)
+            for words in any_tool:
+                self.assert_refused("run", [THREADS, *words])
+            for words in [["no such object", "true"], [file.name, "true"], ["/", "true"]]:
+                self.assert_refused("run", words)
+        for words in [["--all", "true"], ["--all", "-p", "1"], ["--all", "--device=sim"], ["--all", "--agent=b"],
+                      ["--follow=a", "--all"], ["--follow=a", "--publish=b"], ["--follow=a", "--publish="],
+                      ["--follow=a", "--no-api"], ["--api=foo", "true"], ["--api=agent", "-p", "1"], ["--api=agent", "--all"],
+                      ["--no-api", "--all"], ["--no-api", "--api=agent", "true"], ["--no-api", "--stacks", "true"],
+                      ["--output=-", "true"], ["--output=", "--device=sim", "true"], ["--publish=", "--device=sim", "true"],
+                      ["--functions=foo", "--device=sim", "true"], ["--stacks=0", "true"], ["--stacks=128", "true"],
+                      ["--stacks=-1", "true"], ["--stacks=1025", "--unwind", "true"], ["--unwind=", "true"],
+                      ["--unwind=61441", "true"], ["--unwind=-8", "true"]]:
+            self.assert_refused("record", words)
+
+    def assert_refused(self, tool, words):
+        said = self.assert_alike(both(tool, *words))
+        self.assertIn(said.returncode, (125, 126, 127), (tool, words))
+        self.assertTrue(said.stderr.startswith(f"gputrace-{tool}: "), (tool, words, said.stderr))
+
+    def test_two_things_at_once(self):
+        """Nothing is said of what the tool at hand does not have."""
+        for tool, words in ("run", [THREADS]), ("kernels", []), ("record", []):
+            said = self.assert_alike(both(tool, "-p", "1", *words, "true"))
+            self.assertEqual(said.stderr, f"gputrace-{tool}: a command and --pid do not go together: give one of them\n")
+
+    def test_bad_options(self):
+        """The sentences are getopt's and argparse's."""
+        for words in ["--bad"], ["-x"], ["--device"], ["-p"], ["--quiet=1", "true"]:
+            for tool in "run", "kernels", "record":
+                c, python = both(tool, *words)
+                self.assertEqual((c.returncode, python.returncode), (125, 125))
+                for said in c.stderr, python.stderr:
+                    self.assertTrue(said.endswith(f"Try 'gputrace-{tool} --help'.\n"), said)
+
+    def test_help_names_the_same_options(self):
+        for tool in "run", "kernels", "record":
+            c, python = both(tool, "--help")
+            self.assertEqual((c.returncode, python.returncode, c.stderr, python.stderr), (0, 0, "", ""))
+            named = [set(re.findall(r"(?m)^  (?:-\w(?: \w+)?, )?(--[\w-]+)", said.stdout)) for said in (c, python)]
+            self.assertEqual(*named)
+            usages = [re.findall(r"(?m)^.*?(gputrace-\w+ \[OPTION\].*)$", said.stdout) for said in (c, python)]
+            self.assertEqual(*usages)
+            self.assertGreater(len(named[0]), 5)
+
+    def test_ends_of_commands(self):
+        for script, status in ("kill -9 $$", 137), ("kill -TERM $$", 143), ("exit 3", 3), ("exit 0", 125):
+            for tool, words in ("run", [THREADS]), ("kernels", []), ("record", []):
+                said = self.assert_alike(both(tool, "--device=sim", *words, "--", "sh", "-c", script))
+                self.assertEqual(said.returncode, status)
+
+    def test_run_from_c_that_is_not_there(self):
+        done = start([sys.executable, str(TWINS / "gputrace-run"), "/no/such.c", "true"])
+        self.assertEqual((done.returncode, done.stderr),
+                         (125, "gputrace-run: cannot read /no/such.c: No such file or directory\n"))
+
     def test_kernels(self):
         said = self.assert_alike(both("kernels", "--device=sim", "--", TARGET, "reload", "7"))
         self.assertRegex(said.stdout, r" 7  PTX    bump\n")
