@@ -62,11 +62,26 @@ static int take_line(struct gt_perf_map *map, const char *line, size_t length)
 	return r;
 }
 
+/* Nobody removes what an ended process has left; the next one of its number writes over it, maybe after we have looked. */
+static void forget_if_replaced(struct gt_perf_map *map, int fd)
+{
+	char head[sizeof(map->head)];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+
+	if (n < 0)
+		return;
+	if ((size_t)n < map->head_size || memcmp(head, map->head, map->head_size))
+		gt_perf_map_free(map);
+	memcpy(map->head, head, (size_t)n);
+	map->head_size = (size_t)n;
+}
+
 int gt_perf_map_read(struct gt_perf_map *map, int fd)
 {
 	char *buffer = malloc(CHUNK);
 	int r = buffer ? 0 : -ENOMEM;
 
+	forget_if_replaced(map, fd);
 	while (r == 0 && !map->full) {
 		ssize_t n = pread(fd, buffer, CHUNK, map->taken);
 		char *line = buffer, *end;

@@ -20,13 +20,15 @@ struct gt_perf_map {
 	unsigned count, room;
 	unsigned sorted;	/* so many are in order; the few behind them are as they came */
 	off_t taken;		/* bytes of the file that are in the list */
+	char head[64];		/* the first of them */
+	size_t head_size;
 	bool full;		/* nothing more is taken in */
 };
 
 /*
  * Take in what the file has gained since the last time, up to a number of bytes and of
- * lines: it is the program's, who may make it as large as it likes.  -ENOMEM, the errors of
- * read(2).
+ * lines: it is the program's, who may make it as large as it likes.  One that begins
+ * otherwise than it did replaces all.  -ENOMEM, the errors of read(2).
  */
 int gt_perf_map_read(struct gt_perf_map *map, int fd);
 /* NULL: no name for the address. */

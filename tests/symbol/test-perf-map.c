@@ -64,6 +64,25 @@ START_TEST(test_growing)
 }
 END_TEST
 
+/* What a process that had the number before has left, longer or shorter, is not added to but written over. */
+START_TEST(test_written_over)
+{
+	append("1000 20 left behind\n2000 20 left behind too\n");
+	ck_assert_str_eq(name(0x2000), "left behind too");
+	ck_assert_int_eq(ftruncate(fileno(file), 0), 0);
+	rewind(file);
+	append("1000 20 new\n");
+	ck_assert_str_eq(name(0x1000), "new");
+	ck_assert_str_eq(name(0x2000), "none");
+	ck_assert_int_eq(ftruncate(fileno(file), 0), 0);
+	rewind(file);
+	append("3000 20 newer\n4000 20 longer than the one before\n");
+	ck_assert_str_eq(name(0x1000), "none");
+	ck_assert_str_eq(name(0x3000), "newer");
+	ck_assert_str_eq(name(0x4000), "longer than the one before");
+}
+END_TEST
+
 START_TEST(test_nonsense)
 {
 	append("\n \n1000\n1000 10\n1000 10 \nzz 10 name\n1000 zz name\n1000 0 empty\nffffffffffffffff 10 end\n");
@@ -132,6 +151,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_lookup);
 	tcase_add_test(t, test_growing);
+	tcase_add_test(t, test_written_over);
 	tcase_add_test(t, test_nonsense);
 	tcase_add_test(t, test_long_line);
 	tcase_add_test(t, test_line_by_line);
