@@ -93,7 +93,7 @@ for form in ./ python; do
 done
 ./gputrace-record -p $program true >"$dir/out" 2>&1 && failed=1
 tool_name=gputrace-record
-has 'at once'
+has 'a command and --pid do not go together'
 ./gputrace-kernels -p 99999999 >"$dir/out" 2>&1 && failed=1
 tool_name=gputrace-kernels
 has 'process 99999999'
