@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/agent/copy/copy.h"
 #include "lib/wire/wire.h"
 
 /* A range that the thread has pushed. */
@@ -27,6 +28,7 @@ struct gt_thread {
 	struct gt_open_range *ranges;
 	uint32_t range_count, range_room;
 	uint64_t *externals;		/* the program's own numbers */
+	struct gt_copy untimed;		/* that it makes, if that has no place among those with events */
 	uint32_t external_count, external_room;
 };
 

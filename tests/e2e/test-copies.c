@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "run.h"
 
@@ -290,6 +291,18 @@ START_TEST(many_are_all_there)
 }
 END_TEST
 
+START_TEST(memory_is_flat)
+{
+	struct run_options chosen = options();
+
+	chosen.agent_ring_bytes = 32 << 20;
+	run_target(&run, &chosen, "many", "50000", NULL);
+	check_program("many", "50000");
+	ck_assert_str_eq(run.output, "flat\n");
+	ck_assert_uint_eq(copies(), 50000);
+}
+END_TEST
+
 static unsigned of_thread(int tid, uint64_t *ret_bytes)
 {
 	unsigned count = 0;
@@ -384,6 +397,31 @@ START_TEST(detaching_ends_it)
 }
 END_TEST
 
+/* With copies on their way; the program goes on alone, and is waited for. */
+static void detach_target(struct run *r, const struct gputrace_event *event)
+{
+	if (gputrace_event_get_type(event) != GPUTRACE_EVENT_COPY || copies() != 30)
+		return;
+	ck_assert_int_eq(gputrace_target_detach(r->target, PATIENCE_MS), 0);
+	while (!gputrace_target_has_exited(r->target, NULL))
+		usleep(1000);
+}
+
+START_TEST(letting_go_of_the_program_ends_it)
+{
+	struct run_options chosen = options();
+
+	run.watch = detach_target;
+	run_target(&run, &chosen, "detached", NULL);
+	check_program("detached", NULL);
+	ck_assert_str_eq(run.output, "wrong 0\n");
+	ck_assert_uint_ge(copies(), 30);
+	ck_assert_uint_lt(copies(), 2 * 2000);
+	for (unsigned i = 0; i < copies(); i++)
+		check_timed(&run.copies[i]);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("copies");
@@ -397,9 +435,11 @@ int main(void)
 	tcase_add_test(tcase, a_capture_beside_is_not_disturbed);
 	tcase_add_test(tcase, a_stream_is_idle_after_a_function_that_waits);
 	tcase_add_test(tcase, many_are_all_there);
+	tcase_add_test(tcase, memory_is_flat);
 	tcase_add_test(tcase, threads_have_theirs);
 	tcase_add_test(tcase, contexts_come_and_go);
 	tcase_add_test(tcase, too_many_at_a_time_have_no_times);
 	tcase_add_test(tcase, detaching_ends_it);
+	tcase_add_test(tcase, letting_go_of_the_program_ends_it);
 	return run_case("copies", tcase);
 }

@@ -32,6 +32,10 @@ KERNEL_ARGS = {
     "shared memory": int,
     "est. error ns": int,
 }
+COPIES = ("gpu_memcpy", "gpu_memset")
+COPYING = ("cuMemcpy", "cuMemset")
+COPY_ARGS = {"device": int, "context": int, "stream": int, "launch": int, "correlation": int, "bytes": int,
+             "est. error ns": int}
 
 
 class Microseconds(str):
@@ -58,9 +62,12 @@ class Trace:
                 event["end"] = event["start"] + event["dur"].ns()
         slices = [event for event in self.events if event["ph"] == "X"]
         self.kernels = [event for event in slices if event["cat"] == "kernel"]
-        self.calls = [event for event in slices if event["cat"] != "kernel"]
-        # What launched: with a call around it (seen by uprobes) or as the agent saw it.
-        self.launches = [call for call in self.calls if "correlation" in call["args"]]
+        self.copies = [event for event in slices if event["cat"] in COPIES]
+        self.calls = [event for event in slices if event["cat"] != "kernel" and event["cat"] not in COPIES]
+        # What launched: with a call around it (seen by uprobes) or as the agent saw it; and what copied.
+        numbered = [call for call in self.calls if "correlation" in call["args"]]
+        self.launches = [call for call in numbered if not call["name"].startswith(COPYING)]
+        self.copy_calls = [call for call in numbered if call["name"].startswith(COPYING)]
         self.launch_calls = [
             call for call in self.calls if call["name"].startswith(("cuLaunchKernel", "cuLaunchCooperative"))
         ]
@@ -128,6 +135,11 @@ class Checker:
         if event.get("cat") == "user_annotation":
             self.typed(event["args"], "range", int, event)
             return
+        if event.get("cat") in COPIES:
+            for key, kind in COPY_ARGS.items():
+                self.typed(event["args"], key, kind, event)
+            self.need(event["args"].get("device") == event["pid"], "a copy outside its device", event)
+            return
         if event.get("cat") != "kernel":
             self.need(event.get("cat") in ("cuda_driver", "cuda_runtime"), "unknown category", event)
             self.typed(event["args"], "result", int, event)
@@ -148,10 +160,11 @@ class Checker:
         self.need(len(starts) == len(trace.arrows["s"]), "arrows that begin twice")
         self.need(len(ends) == len(trace.arrows["f"]), "arrows that end twice")
         self.need(starts.keys() == ends.keys(), "arrows with one end only")
-        launches = {call["args"]["correlation"]: call for call in trace.launches}
-        self.need(len(launches) == len(trace.launches), "two launches with one number")
+        calls = trace.launches + trace.copy_calls
+        launches = {call["args"]["correlation"]: call for call in calls}
+        self.need(len(launches) == len(calls), "two launches with one number")
         kernels = {}
-        for kernel in trace.kernels:
+        for kernel in trace.kernels + trace.copies:
             kernels.setdefault((kernel["args"].get("correlation"), kernel["start"]), kernel)
         for number in starts.keys() & ends.keys():
             self.arrow(starts[number], ends[number], launches.get(number), kernels)
@@ -172,7 +185,7 @@ class Checker:
     def rows(self):
         """Within a row, slices nest or follow each other."""
         rows = {}
-        for event in self.trace.kernels + self.trace.calls:
+        for event in self.trace.kernels + self.trace.copies + self.trace.calls:
             rows.setdefault((event["pid"], event["tid"]), []).append(event)
         for slices in rows.values():
             slices.sort(key=lambda event: (event["start"], -event["end"]))

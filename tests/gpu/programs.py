@@ -72,8 +72,10 @@ PROGRAMS = {
     "wgmma": variant("wgmma.cu", ACCELERATED),
     # Driver API alone: these run on the software device as well.
     "contexts": variant("contexts.c"),
+    "copies": variant("copies.c"),
     "devices": variant("devices.c", "-lpthread"),
     "devices-runtime": variant("devices-runtime.cu"),
+    "event-clock": variant("event-clock.c"),
     "fatbin": Program(("fatbin.c", *(f"../../../lib/agent/image/{name}.c" for name in ("cubin", "fatbin", "image"))),
                       ("-IINCLUDE/..",)),
     "fork": variant("fork.c"),
@@ -93,6 +95,7 @@ PROGRAMS = {
     # Python.
     "ddp": variant("ddp.py"),
     "short-stack": variant("short-stack.py"),
+    "torch-copies": variant("torch-copies.py"),
     "torch-ops": variant("torch-ops.py"),
     "torch-profiler": variant("torch-profiler.py"),
     "torch-stack": variant("torch-stack.py"),

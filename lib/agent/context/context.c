@@ -353,8 +353,10 @@ void gt_contexts_collect(void)
 	if (!(gt_session.flags & GT_CONFIG_MEMCPY))
 		return;
 	pthread_mutex_lock(&lock);
-	for_each_context(context)
-		with_context(context, gt_copies_collect);
+	for_each_context(context) {
+		if (gt_copies_any(context))
+			with_context(context, gt_copies_collect);
+	}
 	pthread_mutex_unlock(&lock);
 }
 

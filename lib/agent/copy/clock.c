@@ -15,6 +15,9 @@
 #define PATIENCE_NS 200000u
 #define LAST_PATIENCE_NS 1000000000u
 
+/* Readings at first, when nothing is known. */
+#define FIRST_READINGS 8
+
 /* Streams that are known to be busy, of which later copies need not be asked for. */
 #define BUSY_MAX 16u
 
@@ -142,6 +145,16 @@ static bool get_reference(struct gt_context *context, uint64_t patience)
 	return false;
 }
 
+static bool get_first_reference(struct gt_context *context, uint64_t patience)
+{
+	int count = context->copies.has_reference ? 1 : FIRST_READINGS;
+	bool got = true;
+
+	while (got && count--)
+		got = get_reference(context, patience);
+	return got;
+}
+
 static void tell(const struct gt_context_copies *own, const struct gt_copy *copy)
 {
 	CUevent reference = own->reference[own->which];
@@ -177,7 +190,7 @@ static void collect(struct gt_context *context, uint64_t patience)
 		tell_all(own);
 	if (!own->pending) {
 		look_for_ended(context);
-		if (own->ended.first && get_reference(context, patience))
+		if (own->ended.first && get_first_reference(context, patience))
 			tell_all(own);
 	}
 	gt_cu.cuThreadExchangeStreamCaptureMode(&mode);

@@ -10,16 +10,15 @@
 #include "lib/agent/launch/stream.h"
 #include "lib/agent/thread.h"
 
-/*
- * One that has no place with events, or is not to have any: a thread makes one call at a
- * time, so it has room for it itself.
- */
+/* A thread makes one call at a time, so it has room for one that is without events itself. */
 static struct gt_copy *untimed(enum gt_untimed why)
 {
-	static _Thread_local struct gt_copy copy __attribute__((tls_model("initial-exec")));
+	struct gt_thread *thread = gt_thread();
 
-	copy = (struct gt_copy){ .record = { .untimed = (uint16_t)why } };
-	return &copy;
+	if (!thread)
+		return NULL;
+	thread->untimed = (struct gt_copy){ .record = { .untimed = (uint16_t)why } };
+	return &thread->untimed;
 }
 
 /*

@@ -65,6 +65,9 @@ struct gt_copy *gt_copy_remove_first(struct gt_copy_list *list);
 struct gt_copy_list gt_copies_take_running(struct gt_context *context);
 void gt_copies_put_running(struct gt_context *context, struct gt_copy_list *list);
 
+/* Are there any whose end is still to be told? */
+bool gt_copies_any(struct gt_context *context);
+
 /*
  * clock.c, for the contexts: under their lock, with the context current.  Tell the
  * controller of those that have ended since the last time.

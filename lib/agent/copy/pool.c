@@ -135,6 +135,17 @@ void gt_copies_put_running(struct gt_context *context, struct gt_copy_list *list
 	list->first = NULL;
 }
 
+bool gt_copies_any(struct gt_context *context)
+{
+	const struct gt_context_copies *own = &context->copies;
+	bool any;
+
+	pthread_mutex_lock(&lock);
+	any = own->running.first || own->ended.first || own->pending;
+	pthread_mutex_unlock(&lock);
+	return any;
+}
+
 static void forget(struct gt_copy_list *list, bool destroy)
 {
 	struct gt_copy *copy;
