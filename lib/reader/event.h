@@ -42,7 +42,6 @@ struct gputrace_event {
 	const void *data;
 	size_t data_size;
 	uint64_t count;
-	uint64_t order;			/* breaks ties of time, first come first served */
 };
 
 #endif

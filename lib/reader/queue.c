@@ -17,54 +17,60 @@ struct gt_queued *gt_queued_new(int type, struct gt_process *process, size_t byt
 	return queued;
 }
 
-static bool before(const struct gt_queued *a, const struct gt_queued *b)
+static bool before(const struct gt_queue_place *a, const struct gt_queue_place *b)
 {
-	if (a->event.end != b->event.end)
-		return a->event.end < b->event.end;
-	return a->event.order < b->event.order;
+	return a->end != b->end ? a->end < b->end : a->order < b->order;
+}
+
+static int make_room(struct gt_queue *queue)
+{
+	size_t room = queue->room ? 2 * queue->room : 1024;
+	struct gt_queue_place *more;
+
+	if (queue->count < queue->room)
+		return 0;
+	more = realloc(queue->heap, room * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	queue->heap = more;
+	queue->room = room;
+	return 0;
 }
 
 int gt_queue_push(struct gt_queue *queue, struct gt_queued *queued)
 {
+	struct gt_queue_place place = { .end = queued->event.end, .order = queue->next_order++, .queued = queued };
 	size_t i = queue->count;
 
-	if (queue->count == queue->room) {
-		size_t room = queue->room ? 2 * queue->room : 1024;
-		struct gt_queued **more = realloc(queue->heap, room * sizeof(*more));
-
-		if (!more) {
-			free(queued);
-			return -ENOMEM;
-		}
-		queue->heap = more;
-		queue->room = room;
+	if (make_room(queue)) {
+		free(queued);
+		return -ENOMEM;
 	}
-	queued->event.order = queue->next_order++;
-	for (; i && before(queued, queue->heap[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && before(&place, &queue->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		queue->heap[i] = queue->heap[(i - 1) / 2];
-	queue->heap[i] = queued;
+	queue->heap[i] = place;
 	queue->count++;
 	return 0;
 }
 
 struct gt_queued *gt_queue_first(const struct gt_queue *queue)
 {
-	return queue->count ? queue->heap[0] : NULL;
+	return queue->count ? queue->heap[0].queued : NULL;
 }
 
 struct gt_queued *gt_queue_pop(struct gt_queue *queue)
 {
-	struct gt_queued *first, *last;
+	struct gt_queued *first = gt_queue_first(queue);
+	struct gt_queue_place last;
 	size_t i = 0, child;
 
-	if (!queue->count)
+	if (!first)
 		return NULL;
-	first = queue->heap[0];
 	last = queue->heap[--queue->count];
 	while ((child = 2 * i + 1) < queue->count) {
-		if (child + 1 < queue->count && before(queue->heap[child + 1], queue->heap[child]))
+		if (child + 1 < queue->count && before(&queue->heap[child + 1], &queue->heap[child]))
 			child++;
-		if (!before(queue->heap[child], last))
+		if (!before(&queue->heap[child], &last))
 			break;
 		queue->heap[i] = queue->heap[child];
 		i = child;
@@ -76,6 +82,6 @@ struct gt_queued *gt_queue_pop(struct gt_queue *queue)
 void gt_queue_free(struct gt_queue *queue)
 {
 	for (size_t i = 0; i < queue->count; i++)
-		free(queue->heap[i]);
+		free(queue->heap[i].queued);
 	free(queue->heap);
 }

@@ -4,6 +4,7 @@
 #define GT_READER_QUEUE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/reader/event.h"
 
@@ -16,8 +17,15 @@ struct gt_queued {
 	char bytes[];			/* copies of its text and data */
 };
 
+/* What the order needs is here: the events themselves lie anywhere in memory. */
+struct gt_queue_place {
+	uint64_t end;
+	uint64_t order;		/* of two that end at once the one that came first */
+	struct gt_queued *queued;
+};
+
 struct gt_queue {
-	struct gt_queued **heap;
+	struct gt_queue_place *heap;
 	size_t count, room;
 	uint64_t next_order;
 };
