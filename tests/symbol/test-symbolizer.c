@@ -256,7 +256,7 @@ END_TEST
 /* What /proc/PID has of the main thread is gone: the others tell, also of what was loaded afterwards and deleted. */
 START_TEST(test_main_thread_has_ended)
 {
-	char folder[64], path[96], line[128];
+	char folder[64], path[96], map[64], line[128];
 	struct gt_proc_stat stat;
 	struct program program;
 
@@ -276,6 +276,8 @@ START_TEST(test_main_thread_has_ended)
 	name_made(&program, "made_by_thread");
 	named(at(program.pid, 0, program.made), "made_by_thread");
 	end(&program);
+	snprintf(map, sizeof(map), "/tmp/perf-%d.map", (int)program.pid);
+	unlink(map);
 }
 END_TEST
 

@@ -7,7 +7,10 @@ if [ -n "${SANITIZE_FLAGS-}" ]; then
 	exit 77
 fi
 for python in python3 python3.12 python3.13 python3.14 "${HOME-}"/.pyenv/versions/3.1[2-9]*/bin/python3 none; do
-	"$python" -X perf -c 'import ctypes, sys; sys.exit(not sys.is_stack_trampoline_active())' 2>/dev/null && break
+	"$python" -X perf -c 'import ctypes, os, sys
+if not sys.is_stack_trampoline_active():
+    sys.exit(1)
+os.remove(f"/tmp/perf-{os.getpid()}.map")' 2>/dev/null && break
 done
 if [ $python = none ]; then
 	echo "there is no Python 3.12 or newer that can be run with -X perf"
