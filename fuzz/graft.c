@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as machine code: a length (4 bytes), so many bytes of kernels, and a
- * stub, which goes onto all of them, at entry or, when the length is odd, at exit.
+ * stub, which goes onto all of them, at entry or, when the length is odd, at exit; with the
+ * length's highest bit it goes to loads and stores instead.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,20 @@ static void set_apart(const uint8_t *cubin, size_t size, const struct gt_elf_ker
 	gt_cubin_apart(cubin, size, aparts, count);
 }
 
+static void put_stub(struct gt_graft_plan *plan, const char *name, unsigned id, const struct gt_graft_stub *stub,
+		     uint32_t point)
+{
+	*plan = (struct gt_graft_plan){ .name = name, .kernel_id = id };
+	if (point == GT_POINT_ENTRY)
+		plan->entry = stub;
+	else if (point == GT_POINT_EXIT)
+		plan->exit = stub;
+	else
+		plan->access[point - GT_POINT_LOAD] = stub;
+}
+
 /* Names of the kernels, as the plans' names: they live in the data. */
-static unsigned make_plans(const uint8_t *cubin, size_t size, const struct gt_graft_stub *stub, int at_exit,
+static unsigned make_plans(const uint8_t *cubin, size_t size, const struct gt_graft_stub *stub, uint32_t point,
 			   struct gt_graft_plan plans[KERNELS_MAX])
 {
 	struct gt_elf_kernel *kernels = NULL;
@@ -40,7 +53,7 @@ static unsigned make_plans(const uint8_t *cubin, size_t size, const struct gt_gr
 		count = 0;
 	set_apart(cubin, size, kernels, count);
 	for (i = 0; i < count && i < KERNELS_MAX; i++)
-		plans[i] = (struct gt_graft_plan){ kernels[i].name, i, at_exit ? NULL : stub, at_exit ? stub : NULL };
+		put_stub(&plans[i], kernels[i].name, i, stub, point);
 	free(kernels);
 	gt_elf_close(&elf);
 	return i;
@@ -52,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct gt_graft_plan plans[KERNELS_MAX];
 	char why[GT_GRAFT_WHY];
 	struct gt_graft_stub *stub;
-	uint32_t length;
+	uint32_t length, point;
 	unsigned count;
 	size_t new_size;
 	void *image;
@@ -62,11 +75,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(&length, data, sizeof(length));
 	data += sizeof(length);
 	size -= sizeof(length);
-	if (length / 2 > size || gt_graft_stub_open(data + length / 2, size - length / 2,
-						    length & 1 ? GT_POINT_EXIT : GT_POINT_ENTRY, &stub, why))
+	point = (length & 1 ? GT_POINT_EXIT : GT_POINT_ENTRY) + (length >> 31 ? GT_POINT_LOAD : 0);
+	length = (length & 0x7fffffff) / 2;
+	if (length > size || gt_graft_stub_open(data + length, size - length, point, &stub, why))
 		return 0;
-	count = make_plans(data, length / 2, stub, length & 1, plans);
-	if (count && !gt_graft(data, length / 2, GT_GRAFT_FORCE, plans, count, &image, &new_size, results, why))
+	count = make_plans(data, length, stub, point, plans);
+	if (count && !gt_graft(data, length, GT_GRAFT_FORCE | GT_GRAFT_FORCE_ACCESSES, plans, count, &image, &new_size, results, why))
 		free(image);
 	gt_graft_stub_free(stub);
 	return 0;

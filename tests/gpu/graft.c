@@ -552,7 +552,7 @@ static int graft_all(struct run *run, void **ret_image)
 
 	if ((!v->entry || entry) && (!v->exit || exit)) {
 		for (unsigned i = 0; i < kernel_count; i++)
-			plans[i] = (struct gt_graft_plan){ kernel_names[i], 1000 + i, entry, exit };
+			plans[i] = (struct gt_graft_plan){ .name = kernel_names[i], .kernel_id = 1000 + i, .entry = entry, .exit = exit };
 		start = now();
 		r = gt_graft(cubin, cubin_size, GT_GRAFT_FORCE, plans, kernel_count, ret_image, &size, run->results, why);
 		printf("# %s: %u kernels grafted in %.0f us\n", v->name, kernel_count, 1e6 * (now() - start));

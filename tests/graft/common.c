@@ -50,7 +50,7 @@ void graft(struct grafted *g, unsigned arch, const char *entry, const char *exit
 	g->entry = entry ? open_stub(entry, arch) : NULL;
 	g->exit = exit ? open_stub(exit, arch) : NULL;
 	for (unsigned i = 0; i < KERNELS; i++)
-		g->plans[i] = (struct gt_graft_plan){ kernel_names[i], 100 + i, g->entry, g->exit };
+		g->plans[i] = (struct gt_graft_plan){ .name = kernel_names[i], .kernel_id = 100 + i, .entry = g->entry, .exit = g->exit };
 	g->r = gt_graft(g->before.data, g->before.size, 0, g->plans, KERNELS, (void **)&g->after.data,
 			&g->after.size, g->results, g->why);
 }

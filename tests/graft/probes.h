@@ -37,7 +37,10 @@ enum {
 	C_QUOTIENTS,	/* sum of divide()'s quotients, by thread: see test_dividend() */
 	C_RESTS,
 	C_GENERIC,	/* 5 of each thread, by way of its stack */
-	C_COUNTERS,
+	C_LOADS,	/* told(): accesses, bytes, sum of addresses, sum of spaces */
+	C_STORES = C_LOADS + 4,
+	C_ATOMICS = C_STORES + 4,
+	C_COUNTERS = C_ATOMICS + 4,
 	C_SLOTS = 32,	/* ring()'s slots begin here: global thread index + 1 each */
 };
 
@@ -95,6 +98,14 @@ static inline uint64_t test_divisor(uint32_t index)
 	name "_loop: .pragma \"nounroll\";\n" \
 	"\tmad.lo.u32 %r4, %r4, 1664525, %r2; add.u32 %r3, %r3, -1; setp.gt.s32 %p1, %r3, 0; @%p1 bra " name "_loop;\n" \
 	"\tmad.wide.u32 %rd2, %r4, %r1, 1; red.global.add.u64 [%rd1+" #counter "], %rd2;\n")
+
+/* Four counters for accesses of one kind. */
+#define PROBE_TOLD(name, count, bytes, addresses, spaces) \
+	PROBE(name, \
+	"\tld.param.b64 %rd2, [" name "_5]; ld.param.b32 %r1, [" name "_6]; ld.param.b32 %r2, [" name "_7];\n" \
+	"\tcvt.u64.u32 %rd3, %r1; cvt.u64.u32 %rd4, %r2;\n" \
+	"\tred.global.add.u64 [%rd1+" #count "], 1; red.global.add.u64 [%rd1+" #bytes "], %rd3;\n" \
+	"\tred.global.add.u64 [%rd1+" #addresses "], %rd2; red.global.add.u64 [%rd1+" #spaces "], %rd4;\n")
 
 static const char test_probes[] =
 	PROBE("entry",
@@ -165,6 +176,9 @@ static const char test_probes[] =
 	"\tmov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 123456789; selp.b64 %rd4, %rd3, %rd2, %p1;\n"
 	"\tmov.u64 %rd5, 5; st.volatile.u64 [%rd4+8], %rd5; ld.volatile.u64 %rd6, [%rd4+8];\n"
 	"\tred.global.add.u64 [%rd1+152], %rd6;\n")
+	PROBE_TOLD("told_load", 160, 168, 176, 184)
+	PROBE_TOLD("told_store", 192, 200, 208, 216)
+	PROBE_TOLD("told_atomic", 224, 232, 240, 248)
 	PROBE("first", "\tld.volatile.global.u64 %rd2, [%rd1+112]; shl.b64 %rd2, %rd2, 1; or.b64 %rd2, %rd2, 1; st.volatile.global.u64 [%rd1+112], %rd2;\n")
 	PROBE("second", "\tld.volatile.global.u64 %rd2, [%rd1+112]; shl.b64 %rd2, %rd2, 2; or.b64 %rd2, %rd2, 2; st.volatile.global.u64 [%rd1+112], %rd2;\n");
 

@@ -52,6 +52,17 @@ static const struct test_stub test_stubs[TEST_STUBS] = {
 	{ "exit-timeline", GT_POINT_EXIT, GT_PER_GROUP, 0, { "__gt_timeline_exit" } },
 };
 
+/* At memory accesses, for sm_90 alone. */
+#define TEST_ACCESSES 6
+static const struct test_stub test_accesses[TEST_ACCESSES] = {
+	{ "load", GT_POINT_LOAD, GT_PER_THREAD, 0, { "told_load" } },
+	{ "store", GT_POINT_STORE, GT_PER_THREAD, 0, { "told_store" } },
+	{ "atomic", GT_POINT_ATOMIC, GT_PER_THREAD, 0, { "told_atomic" } },
+	{ "load-big", GT_POINT_LOAD, GT_PER_THREAD, 0, { "big_exit" } },
+	{ "load-params", GT_POINT_LOAD, GT_PER_THREAD, GT_PROBE_WANTS_PARAMS, { "params" } },
+	{ "store-aggregate", GT_POINT_STORE, GT_PER_THREAD, 0, { "aggregate" } },
+};
+
 /* Stubs with programs of tests/compile/probes.bpf.c that call functions. */
 #define TEST_PROGRAMS 6
 static const struct test_program {

@@ -2,7 +2,7 @@
 /*
  * Grafts onto every kernel that NVIDIA's libraries ship for sm_80 and sm_90, and
  * says how many took their probes and why the others did not: at entry, at both ends,
- * and at exit such that read the kernel's parameters.  Each result has passed the check of
+ * at exit such that read the kernel's parameters, and for sm_90 at memory accesses, with how many of these.  Each result has passed the check of
  * gt_graft().  Counts also those that could be run from a second module.  Skips where the
  * CUDA toolkit is not installed.
  */
@@ -39,6 +39,7 @@ struct tally {
 	} reasons[REASONS_MAX];
 	unsigned reason_count;
 	unsigned failed;		/* the machine code could not be read, or the check failed */
+	unsigned accesses, left;
 };
 
 /* Numbers differ from kernel to kernel, the reason is the same. */
@@ -82,7 +83,7 @@ static double now(void)
 /* ---- one image ---- */
 
 struct stubs {
-	struct gt_graft_stub *entry, *exit;
+	struct gt_graft_stub *entry, *exit, *access[GT_GRAFT_ACCESSES];
 };
 
 struct names {
@@ -114,9 +115,12 @@ static void graft_image(const void *cubin, size_t size, const struct names *name
 	int r;
 
 	for (unsigned i = 0; i < names->count; i++)
-		plans[i] = (struct gt_graft_plan){ names->list[i], i + 1, stubs->entry, stubs->exit };
+		plans[i] = (struct gt_graft_plan){
+			.name = names->list[i], .kernel_id = i + 1, .entry = stubs->entry, .exit = stubs->exit,
+			.access = { stubs->access[0], stubs->access[1], stubs->access[2] },
+		};
 	start = now();
-	r = gt_graft(cubin, size, 0, plans, names->count, &image, &image_size, results, why);
+	r = gt_graft(cubin, size, GT_GRAFT_FORCE_ACCESSES, plans, names->count, &image, &image_size, results, why);
 	tally->seconds += now() - start;
 	if (r && r != -ENOENT) {
 		printf("FAIL: %s\n", why);
@@ -125,6 +129,8 @@ static void graft_image(const void *cubin, size_t size, const struct names *name
 	for (unsigned i = 0; i < names->count; i++) {
 		tally->kernels++;
 		tally->done += results[i].done;
+		tally->accesses += results[i].done ? gt_graft_result_accesses(&results[i]) : 0;
+		tally->left += results[i].left_shared + results[i].left_local + results[i].left_other;
 		if (!results[i].done)
 			count_reason(tally, results[i].why);
 	}
@@ -156,8 +162,8 @@ static void look_for_variables(const void *cubin, size_t size, const struct name
 
 /* ---- one library ---- */
 
-enum { ENTRY, BOTH, PARAMS, STUBS, APART = STUBS, TALLIES };
-static const char *const what[TALLIES] = { "entry", "both", "params", "apart" };
+enum { ENTRY, BOTH, PARAMS, ACCESSES, STUBS, APART = STUBS, TALLIES };
+static const char *const what[TALLIES] = { "entry", "both", "params", "access", "apart" };
 
 struct walk {
 	unsigned arch;
@@ -176,7 +182,7 @@ static void visit_member(struct walk *walk, const struct gt_member *member)
 	    gt_member_extract(member, &cubin, &size, &why))
 		return;
 	gt_cubin_kernels(cubin, size, add_name, &names, &why);
-	for (unsigned i = 0; names.count && i < STUBS; i++)
+	for (unsigned i = 0; names.count && i < (walk->arch == 90 ? STUBS : ACCESSES); i++)
 		graft_image(cubin, size, &names, &walk->stubs[i], &walk->tallies[i]);
 	if (names.count)
 		look_for_variables(cubin, size, &names, &walk->tallies[APART]);
@@ -243,6 +249,8 @@ static void report(const char *library, const char *arch, const char *measured, 
 		return;
 	printf("%-16s %-6s %-6s %6u kernels, %6u done (%.2f %%), %.0f us each\n", library, arch, measured, tally->kernels,
 	       tally->done, 100.0 * tally->done / tally->kernels, 1e6 * tally->seconds / tally->kernels);
+	if (tally->accesses)
+		printf("%34u accesses have programs, %u do not\n", tally->accesses, tally->left);
 	for (unsigned i = 0; i < tally->reason_count; i++)
 		printf("%34u%s\n", tally->reasons[i].count, tally->reasons[i].why);
 }
@@ -252,6 +260,8 @@ static void add(struct tally *sum, const struct tally *part)
 	sum->kernels += part->kernels;
 	sum->done += part->done;
 	sum->failed += part->failed;
+	sum->accesses += part->accesses;
+	sum->left += part->left;
 	sum->seconds += part->seconds;
 }
 
@@ -300,6 +310,8 @@ static int find_toolkit(char folder[4096])
 	return dir != NULL;
 }
 
+static const char *const access_stubs[GT_GRAFT_ACCESSES] = { "load", "store", "atomic" };
+
 static unsigned visit_all(const char *folder, unsigned arch, struct tally sums[TALLIES])
 {
 	struct stubs stubs[STUBS] = { [ENTRY].entry = open_stub("entry-timeline", arch, GT_POINT_ENTRY) };
@@ -310,6 +322,8 @@ static unsigned visit_all(const char *folder, unsigned arch, struct tally sums[T
 	stubs[BOTH].entry = stubs[ENTRY].entry;
 	stubs[BOTH].exit = open_stub("exit-timeline", arch, GT_POINT_EXIT);
 	stubs[PARAMS].exit = open_stub("exit-params", arch, GT_POINT_EXIT);
+	for (unsigned i = 0; arch == 90 && i < GT_GRAFT_ACCESSES; i++)
+		stubs[ACCESSES].access[i] = open_stub(access_stubs[i], arch, GT_POINT_LOAD + i);
 	for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
 		struct tally tallies[TALLIES] = { 0 };
 		struct walk walk = { .arch = arch, .stubs = stubs, .tallies = tallies };
@@ -329,6 +343,8 @@ static unsigned visit_all(const char *folder, unsigned arch, struct tally sums[T
 	gt_graft_stub_free(stubs[BOTH].entry);
 	gt_graft_stub_free(stubs[BOTH].exit);
 	gt_graft_stub_free(stubs[PARAMS].exit);
+	for (unsigned i = 0; i < GT_GRAFT_ACCESSES; i++)
+		gt_graft_stub_free(stubs[ACCESSES].access[i]);
 	return found;
 }
 

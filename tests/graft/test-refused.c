@@ -12,7 +12,8 @@ static void expect(struct bytes kernels, const char *name, const char *entry, co
 		   enum gt_reason reason)
 {
 	struct gt_graft_plan plan = {
-		name, 1, entry ? open_stub(entry, arch) : NULL, exit ? open_stub(exit, arch) : NULL,
+		.name = name, .kernel_id = 1, .entry = entry ? open_stub(entry, arch) : NULL,
+		.exit = exit ? open_stub(exit, arch) : NULL,
 	};
 	struct gt_graft_result result;
 	char why[GT_GRAFT_WHY] = "";
@@ -93,7 +94,9 @@ START_TEST(blocks_must_still_fit)
 
 	for (unsigned i = 0; i < 3; i++) {
 		struct gt_graft_stub *stub = stub_with_registers(registers[i]);
-		struct gt_graft_plan plans[] = { { "bounded", 1, stub, NULL }, { "three_exits", 2, stub, NULL } };
+		struct gt_graft_plan plans[] = {
+			{ .name = "bounded", .kernel_id = 1, .entry = stub }, { .name = "three_exits", .kernel_id = 2, .entry = stub },
+		};
 		struct gt_graft_result results[2];
 		char why[GT_GRAFT_WHY];
 		void *image = NULL;
@@ -131,8 +134,10 @@ START_TEST(bad_plans)
 	struct bytes kernels = load("kernels", 80);
 	struct gt_graft_stub *entry = open_stub("entry", 80);
 	struct gt_graft_plan plans[] = {
-		{ "nowhere", 1, entry, NULL }, { "endless", 1, NULL, NULL }, { "endless", 1u << 31, entry, NULL },
-		{ "endless", 1, NULL, entry }, { "no_params", 1, entry, NULL }, { "no_params", 2, entry, NULL },
+		{ .name = "nowhere", .kernel_id = 1, .entry = entry }, { .name = "endless", .kernel_id = 1 },
+		{ .name = "endless", .kernel_id = 1u << 31, .entry = entry },
+		{ .name = "endless", .kernel_id = 1, .exit = entry }, { .name = "no_params", .kernel_id = 1, .entry = entry },
+		{ .name = "no_params", .kernel_id = 2, .entry = entry },
 	};
 	struct gt_graft_result results[6];
 	char why[GT_GRAFT_WHY];

@@ -51,6 +51,30 @@ START_TEST(threads_are_alone_at_exit)
 }
 END_TEST
 
+/* What programs at accesses are told comes from below the kernel's stack, not from the text. */
+START_TEST(accesses_are_told)
+{
+	static const char own[] = ".func told_load(.param .b64 told_load_0) { .reg .b32 %r; mov.u32 %r, %lanemask_le; }";
+	char why[GT_GRAFT_WHY] = "", *text, *kernel;
+	unsigned which = 0;
+
+	for (unsigned i = 0; i < TEST_ACCESSES; i++) {
+		ck_assert_msg(!test_stub_text(&test_accesses[i], &text, why), "%s: %s", test_accesses[i].name, why);
+		kernel = strstr(text, ".entry");
+		ck_assert_ptr_null(strstr(kernel, "call"));
+		if (strstr(test_accesses[i].functions[0], "told")) {
+			ck_assert_ptr_nonnull(strstr(kernel, "ld.local.u32 %__gt_low, [%__gt_stack+-32];"));
+			ck_assert_ptr_nonnull(strstr(kernel, "mov.b64 %rd2, %__gt_address; cvt.u32.u32 %r1, %__gt_bytes; "
+							     "cvt.u32.u32 %r2, %__gt_space;"));
+		}
+		free(text);
+	}
+	ck_assert_int_eq(gt_graft_stub_text(own, &(struct gt_probe){ .point = GT_POINT_LOAD, .function = "told_load", .kernel = "*" }, 1,
+					    &which, 1, GT_POINT_LOAD, 0, &text, why), -EINVAL);
+	ck_assert_str_eq(why, "the probes use names or special registers that stubs need");
+}
+END_TEST
+
 /* The driver's linker leaves functions that are called in sections of their own. */
 START_TEST(nothing_is_called)
 {
@@ -178,12 +202,12 @@ END_TEST
 
 START_TEST(texts_refused)
 {
-	static const struct gt_probe probe = { .point = GT_POINT_LOAD, .function = "ring", .kernel = "*" };
+	static const struct gt_probe probe = { .point = GT_POINT_BLOCK, .function = "ring", .kernel = "*" };
 	static const struct gt_probe entry = { .point = GT_POINT_ENTRY, .function = "p", .kernel = "*" };
 	char why[GT_GRAFT_WHY], *text = NULL;
 	unsigned which = 0;
 
-	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_LOAD, 0, &text, why), -EINVAL);
+	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_BLOCK, 0, &text, why), -EINVAL);
 	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_ENTRY, 0, &text, why), -EINVAL);
 	ck_assert_int_eq(gt_graft_stub_text(test_probes, &entry, 1, &which, 0, GT_POINT_ENTRY, 0, &text, why), -EINVAL);
 	ck_assert_int_eq(gt_graft_stub_text(".func p() { .reg .b32 %r; mov.u32 %r, %lanemask_ge; }", &entry, 1, &which,
@@ -287,6 +311,7 @@ int main(void)
 
 	tcase_add_test(tcase, attach_order);
 	tcase_add_test(tcase, threads_are_alone_at_exit);
+	tcase_add_test(tcase, accesses_are_told);
 	tcase_add_loop_test(tcase, nothing_is_called, 0, TEST_STUBS);
 	tcase_add_test(tcase, predicated_statements_stay);
 	tcase_add_test(tcase, calls_are_written_out);

@@ -64,6 +64,9 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < TEST_STUBS; i++)
 		if (write_stub(folder, &test_stubs[i]))
 			return 1;
+	for (unsigned i = 0; i < TEST_ACCESSES; i++)
+		if (write_stub(folder, &test_accesses[i]))
+			return 1;
 	tcase_add_loop_test(tcase, write_program, 0, TEST_PROGRAMS);
 	return run_case("texts", tcase);
 }

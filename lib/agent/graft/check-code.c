@@ -6,9 +6,7 @@
  */
 #include "lib/agent/graft/check.h"
 
-struct region {
-	uint64_t begin, end;
-};
+#include "lib/agent/graft/writer.h"
 
 static gt_word word_at(const uint8_t *code, uint64_t at)
 {
@@ -22,7 +20,7 @@ static bool is_branch_to(const struct gt_code_pair *pair, uint64_t at, uint64_t 
 	return gt_op(word) == GT_OP_BRA && gt_target(word, pair->arch, (int64_t)at) == (int64_t)target;
 }
 
-static bool is_always_branch_to(const struct gt_code_pair *pair, uint64_t at, uint64_t target)
+bool gt_check_always_branches(const struct gt_code_pair *pair, uint64_t at, uint64_t target)
 {
 	gt_word word = word_at(pair->after, at);
 
@@ -51,17 +49,30 @@ static bool only_waits_longer(gt_word old, gt_word new)
 	return gt_reads_late(old) && same_but(old, new, 113, 3) && gt_read_barrier(new) == GT_LATE_BARRIER;
 }
 
+/* What the kernel does late is announced; and no operand is kept over the detour of an access that follows. */
+static bool only_announced(const struct gt_code_pair *pair, uint64_t at)
+{
+	gt_word expected = gt_settled(word_at(pair->before, at));
+
+	if (gt_check_detours_at(pair, at + GT_WORD))
+		expected = gt_with(expected, 122, 4, 0);
+	return word_at(pair->after, at) == expected;
+}
+
 static const char *check_own(const struct gt_code_pair *pair, uint64_t entry, uint64_t exit)
 {
 	for (uint64_t at = 0; at < pair->before_size; at += GT_WORD) {
 		gt_word old = word_at(pair->before, at), new = word_at(pair->after, at);
 
 		if (!at && pair->entry) {
-			if (!is_always_branch_to(pair, 0, entry))
+			if (!gt_check_always_branches(pair, 0, entry))
 				return "the first instruction does not lead to the probes";
 		} else if (pair->exit && gt_is_exit(old)) {
 			if (!exit_was_redirected(pair, at, exit))
 				return "an exit does not lead to the probes";
+		} else if (pair->detours) {
+			if (!gt_check_detours_at(pair, at) && !only_announced(pair, at))
+				return "an instruction of the kernel has changed";
 		} else if (old != new && !(pair->exit && only_waits_longer(old, new))) {
 			return "an instruction of the kernel has changed";
 		} else if (pair->exit && gt_reads_late(new)) {
@@ -74,7 +85,7 @@ static const char *check_own(const struct gt_code_pair *pair, uint64_t entry, ui
 /* ---- stubs ---- */
 
 /* Leads to where it says or to the next instruction, or back from a call. */
-static bool stays_within(const struct gt_code_pair *pair, uint64_t at, const struct region *region)
+static bool stays_within(const struct gt_code_pair *pair, uint64_t at, const struct gt_code_region *region)
 {
 	gt_word word = word_at(pair->after, at);
 	int64_t target;
@@ -105,7 +116,7 @@ static bool reads_place_holder(gt_word word)
 	return gt_op(word) == GT_OP_S2R && (special == GT_SR_LANEMASK_GT || special == GT_SR_LANEMASK_GE);
 }
 
-static const char *check_stub(const struct gt_code_pair *pair, const struct region *region, uint64_t way_back)
+const char *gt_check_stub(const struct gt_code_pair *pair, const struct gt_code_region *region, uint64_t way_back)
 {
 	for (uint64_t at = region->begin; at < region->end; at += GT_WORD) {
 		if (at != way_back && !stays_within(pair, at, region))
@@ -117,9 +128,9 @@ static const char *check_stub(const struct gt_code_pair *pair, const struct regi
 }
 
 /* Nothing falls into the padding: behind the last instruction is a branch to itself. */
-static bool is_padding(const struct gt_code_pair *pair, uint64_t at, uint64_t end)
+bool gt_check_padding(const struct gt_code_pair *pair, uint64_t at, uint64_t end)
 {
-	if (at >= end || !is_always_branch_to(pair, at, at))
+	if (at >= end || !gt_check_always_branches(pair, at, at))
 		return false;
 	for (at += GT_WORD; at < end; at += GT_WORD)
 		if (gt_op(word_at(pair->after, at)) != GT_OP_NOP)
@@ -128,32 +139,34 @@ static bool is_padding(const struct gt_code_pair *pair, uint64_t at, uint64_t en
 }
 
 /* The only branch out of the entry stub; 0: there is none, or more than one. */
-static uint64_t find_way_back(const struct gt_code_pair *pair, const struct region *region)
+static uint64_t find_way_back(const struct gt_code_pair *pair, const struct gt_code_region *region)
 {
 	uint64_t found = 0;
 
 	for (uint64_t at = region->begin; at < region->end; at += GT_WORD) {
 		if (!is_branch_to(pair, at, GT_WORD))
 			continue;
-		if (found || !is_always_branch_to(pair, at, GT_WORD))
+		if (found || !gt_check_always_branches(pair, at, GT_WORD))
 			return 0;
 		found = at;
 	}
 	return found;
 }
 
-static const char *check_entry(const struct gt_code_pair *pair, const struct region *region)
+static const char *check_entry(const struct gt_code_pair *pair, const struct gt_code_region *region)
 {
 	uint64_t back = find_way_back(pair, region);
 	gt_word first = gt_with(word_at(pair->before, 0), 122, 4, 0);
 
+	if (pair->detours)
+		first = gt_settled(first);
 	if (back < region->begin + 2 * GT_WORD)
 		return "there is no way back from the probes at entry";
 	if (word_at(pair->after, back - GT_WORD) != first)
 		return "the kernel's first instruction is not where it should be";
 	if (word_at(pair->after, back - 2 * GT_WORD) != gt_make_nop(GT_WAIT_ALL))
 		return "the probes at entry do not wait for their own accesses";
-	if (!is_padding(pair, back + GT_WORD, region->end))
+	if (!gt_check_padding(pair, back + GT_WORD, region->end))
 		return "there is code behind the probes at entry";
 	for (uint64_t at = region->begin; at < back; at += GT_WORD) {
 		if (gt_op_proper(word_at(pair->after, at)) == (GT_OP_EXIT & 0x1ff))
@@ -161,7 +174,7 @@ static const char *check_entry(const struct gt_code_pair *pair, const struct reg
 		if (at < back - 2 * GT_WORD && gt_reads_late(word_at(pair->after, at)))
 			return "the probes at entry may still be reading when the kernel begins";
 	}
-	return check_stub(pair, region, back);
+	return gt_check_stub(pair, region, back);
 }
 
 static bool disturbs_warp(gt_word word)
@@ -173,7 +186,7 @@ static bool disturbs_warp(gt_word word)
 }
 
 /* Uniform registers are the warp's, of which other threads may be in the kernel. */
-static const char *check_uniform(const struct gt_code_pair *pair, const struct region *region)
+const char *gt_check_uniform(const struct gt_code_pair *pair, const struct gt_code_region *region)
 {
 	bool used[GT_UR_COUNT] = { false };
 	struct gt_uniform places[GT_UNIFORM_MAX];
@@ -197,30 +210,30 @@ static const char *check_uniform(const struct gt_code_pair *pair, const struct r
 	return NULL;
 }
 
-static const char *check_exit(const struct gt_code_pair *pair, const struct region *region)
+static const char *check_exit(const struct gt_code_pair *pair, const struct gt_code_region *region)
 {
 	uint64_t at = region->end;
 	const char *wrong;
 
 	if (word_at(pair->after, region->begin) != gt_make_nop(GT_WAIT_ALL))
 		return "the probes at exit do not wait for the kernel's accesses";
-	while (at > region->begin && !is_always_branch_to(pair, at - GT_WORD, at - GT_WORD))
+	while (at > region->begin && !gt_check_always_branches(pair, at - GT_WORD, at - GT_WORD))
 		at -= GT_WORD;
-	if (at == region->begin || !is_padding(pair, at - GT_WORD, region->end))
+	if (at == region->begin || !gt_check_padding(pair, at - GT_WORD, region->end))
 		return "there is no end to the probes at exit";
-	wrong = check_stub(pair, region, 0);
-	return wrong ? wrong : check_uniform(pair, region);
+	wrong = gt_check_stub(pair, region, 0);
+	return wrong ? wrong : gt_check_uniform(pair, region);
 }
 
 /* Where the exit stub begins: where the exits lead; without any, behind the entry stub. */
-static uint64_t find_exit_stub(const struct gt_code_pair *pair, uint64_t from)
+static uint64_t find_exit_stub(const struct gt_code_pair *pair, uint64_t from, uint64_t end)
 {
 	for (uint64_t at = pair->entry ? GT_WORD : 0; at < pair->before_size; at += GT_WORD)
 		if (gt_is_exit(word_at(pair->before, at)))
 			return (uint64_t)gt_target(word_at(pair->after, at), pair->arch, (int64_t)at);
 	if (!pair->entry)
 		return from;
-	for (uint64_t at = from; at < pair->after_size; at += 128)
+	for (uint64_t at = from; at < end; at += 128)
 		if (word_at(pair->after, at) == gt_make_nop(GT_WAIT_ALL))
 			return at;
 	return 0;
@@ -228,23 +241,28 @@ static uint64_t find_exit_stub(const struct gt_code_pair *pair, uint64_t from)
 
 const char *gt_check_code(const struct gt_code_pair *pair)
 {
-	uint64_t begin = (pair->before_size + 127) & ~(uint64_t)127, exit = pair->after_size;
+	uint64_t begin = (pair->before_size + 127) & ~(uint64_t)127, end = pair->detours ? pair->detours : pair->after_size;
+	uint64_t exit = end;
+	bool nothing = !pair->entry && !pair->exit && !pair->detours;	/* no accesses that programs are meant for */
 	const char *wrong;
 
-	if (pair->after_size % 128 || pair->after_size <= begin || pair->before_size < 2 * GT_WORD)
+	if (pair->after_size % 128 || pair->after_size < begin || (pair->after_size == begin) != nothing ||
+	    pair->before_size < 2 * GT_WORD || end % 128 || end < begin || end > pair->after_size)
 		return "the code's size is wrong";
 	for (uint64_t at = pair->before_size; at < begin; at += GT_WORD)
 		if (word_at(pair->after, at) != gt_make_nop(0))
 			return "there is code between the kernel and the probes";
 	if (pair->exit) {
-		exit = find_exit_stub(pair, begin);
-		if (exit % 128 || exit < begin || exit >= pair->after_size || (!pair->entry && exit != begin))
+		exit = find_exit_stub(pair, begin, end);
+		if (exit % 128 || exit < begin || exit >= end || (!pair->entry && exit != begin))
 			return "the probes at exit are not where they should be";
 	}
 	wrong = check_own(pair, begin, exit);
 	if (!wrong && pair->entry)
-		wrong = check_entry(pair, &(struct region){ begin, exit });
+		wrong = check_entry(pair, &(struct gt_code_region){ begin, exit });
 	if (!wrong && pair->exit)
-		wrong = check_exit(pair, &(struct region){ exit, pair->after_size });
+		wrong = check_exit(pair, &(struct gt_code_region){ exit, end });
+	if (!wrong && pair->detours)
+		wrong = gt_check_detours(pair);
 	return wrong;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/agent/graft/stub.h"
+#include "lib/agent/graft/edit.h"
 #include "lib/agent/graft/why.h"
 
 #define HIDDEN_BYTES ((uint32_t)sizeof(struct gt_launch_param))
@@ -184,9 +184,12 @@ static bool see_param_cbank(const struct check *c, const struct gt_elf_kernel *k
 static bool see_number(const struct check *c, const struct gt_elf_kernel *kernel, const struct gt_graft_plan *plan,
 		       const struct gt_graft_result *result, const struct gt_note_record *record)
 {
-	uint32_t war = (plan->entry ? plan->entry->sw_war : 0) | (plan->exit ? plan->exit->sw_war : 0);
 	struct gt_note_record old;
 	bool had = find_old(c, kernel->info, record->attribute, 0, &old);
+	uint32_t war = 0;
+
+	for (unsigned point = 0; point < GT_GRAFT_POINTS; point++)
+		war |= gt_graft_stub_in(plan, result, point) ? gt_graft_stub_in(plan, result, point)->sw_war : 0;
 
 	switch (record->attribute) {
 	case GT_ATTR_CTAIDZ_USED:
@@ -278,6 +281,7 @@ static const char *check_kernel(struct check *c, const struct gt_elf_kernel *ker
 		.before_size = c->before.sections[kernel->text].sh_size,
 		.after_size = c->after.sections[kernel->text].sh_size,
 		.arch = c->before.arch, .entry = plan->entry, .exit = plan->exit,
+		.detours = result->detours, .accesses = gt_graft_result_accesses(result),
 	};
 	const char *wrong = gt_check_code(&pair);
 
@@ -331,11 +335,24 @@ static unsigned limit_of(const struct check *c, const struct gt_note_record *rec
 	return is_limit(record->attribute) && symbol < c->before.symbol_count ? c->grafted[symbol] : 0;
 }
 
-static uint32_t limit_of_stub(const struct gt_graft_stub *stub, uint8_t attribute)
+/* What the stubs need of it; those at accesses, beyond what the kernel has. */
+static uint32_t limit_of_stubs(const struct gt_graft_plan *plan, const struct gt_graft_result *result, uint8_t attribute,
+			       uint32_t own)
 {
-	if (!stub)
-		return 0;
-	return attribute == GT_ATTR_FRAME_SIZE ? stub->frame : stub->min_stack;
+	uint32_t limit = own, need;
+
+	for (unsigned point = 0; point < GT_GRAFT_POINTS; point++) {
+		const struct gt_graft_stub *stub = gt_graft_stub_in(plan, result, point);
+
+		if (!stub)
+			continue;
+		if (point >= GT_POINT_LOAD)
+			need = own + gt_detour_stack(stub);
+		else
+			need = attribute == GT_ATTR_FRAME_SIZE ? stub->frame : stub->min_stack;
+		limit = need > limit ? need : limit;
+	}
+	return limit;
 }
 
 /* old: NULL if there was none. */
@@ -343,8 +360,6 @@ static const char *check_limit(const struct check *c, unsigned index, const stru
 			       const struct gt_note_record *new)
 {
 	uint32_t value = old ? gt_read32(old->payload + 4) : 0;
-	uint32_t entry = limit_of_stub(c->plans[index].entry, new->attribute);
-	uint32_t exit = limit_of_stub(c->plans[index].exit, new->attribute);
 
 	if (old && memcmp(old->start, new->start, 8))
 		return "a record has changed";
@@ -353,8 +368,7 @@ static const char *check_limit(const struct check *c, unsigned index, const stru
 			return "the number of registers is not right";
 		value = c->results[index].registers;
 	} else {
-		value = entry > value ? entry : value;
-		value = exit > value ? exit : value;
+		value = limit_of_stubs(&c->plans[index], &c->results[index], new->attribute, value);
 	}
 	return gt_read32(new->payload + 4) == value && (new->attribute != GT_ATTR_REGCOUNT || value <= 255) ?
 	       NULL : "a kernel's limits are not right";

@@ -3,6 +3,7 @@
 #ifndef GT_GRAFT_EDIT_H
 #define GT_GRAFT_EDIT_H
 
+#include "lib/agent/graft/access.h"
 #include "lib/agent/graft/elf.h"
 #include "lib/agent/graft/graft.h"
 #include "lib/agent/graft/insn.h"
@@ -37,6 +38,33 @@ void gt_reach_free_exits(struct gt_reach *reach);
 /* By symbol: kernels that the GPU itself may launch; malloc'd. NULL: out of memory. */
 bool *gt_nested_find(const struct gt_elf *elf);
 
+/* ---- one kernel's memory accesses ---- */
+
+struct gt_site {
+	uint32_t at;
+	struct gt_insn_access access;
+};
+
+struct gt_sites {
+	struct gt_site *list;		/* those where programs can run, in order */
+	unsigned count, room;
+	unsigned left[GT_ACCESS_KINDS];	/* the others */
+	bool matrix;			/* results of matrix instructions may be on their way */
+	const char *refusal;		/* why programs can run at none; NULL: they can */
+};
+
+/*
+ * points: bits of enum gt_point.  stack: bytes that the kernel says it needs.  The code has passed gt_scan_code().
+ * -ENOMEM.
+ */
+int gt_find_sites(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, uint32_t points, uint32_t stack,
+		  struct gt_sites *ret_sites);
+void gt_sites_free(struct gt_sites *sites);
+
+/* Registers that a kernel needs, and bytes below its stack, for a stub at its accesses. */
+unsigned gt_detour_registers(const struct gt_graft_stub *stub);
+uint32_t gt_detour_stack(const struct gt_graft_stub *stub);
+
 /* ---- one kernel's code ---- */
 
 struct gt_scan {
@@ -69,15 +97,16 @@ void gt_read_properties(const struct gt_elf *elf, const struct gt_elf_kernel *ke
 
 struct gt_new_code {
 	struct gt_bytes text;
-	uint32_t entry_at, entry_body;	/* offsets of the stubs and of the probes' first instruction in them */
-	uint32_t exit_at, exit_body;
+	/* By point: offsets of the stubs and of the probes' first instruction in them. */
+	uint32_t at[GT_GRAFT_POINTS], body[GT_GRAFT_POINTS];
+	uint32_t detours;		/* where code for accesses begins; 0: there is none */
 	struct gt_bytes exits;		/* offsets of EXIT, 32 bits each */
 };
 
 /* -ENOMEM, or -EINVAL with a sentence: no uniform registers left. */
 int gt_write_code(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, const struct gt_graft_plan *plan,
-		  const struct gt_scan *scan, uint32_t hidden_number, struct gt_new_code *ret_code,
-		  const char **ret_why);
+		  const struct gt_scan *scan, const struct gt_sites *sites, uint32_t hidden_number,
+		  struct gt_new_code *ret_code, const char **ret_why);
 void gt_new_code_free(struct gt_new_code *code);
 
 /* The symbol that stands for the section of a kernel's constants; 0: there is none. */

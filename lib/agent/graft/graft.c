@@ -113,20 +113,31 @@ static unsigned more(unsigned a, unsigned b)
 	return a > b ? a : b;
 }
 
+/* Where a kernel may have given registers away: at its exits and accesses. */
+static unsigned registers_inside(const struct gt_graft_plan *plan, const struct gt_graft_result *result)
+{
+	unsigned registers = plan->exit ? plan->exit->registers : 0;
+
+	for (unsigned point = GT_POINT_LOAD; point < GT_GRAFT_POINTS; point++)
+		if (gt_graft_stub_in(plan, result, point))
+			registers = more(registers, gt_detour_registers(gt_graft_plan_stub(plan, point)));
+	return registers;
+}
+
 static bool choose_registers(const struct gt_graft_plan *plan, const struct gt_properties *properties,
 			     const struct gt_scan *scan, unsigned own, struct gt_graft_result *result)
 {
 	unsigned entry = plan->entry ? plan->entry->registers : 0;
-	unsigned exit = plan->exit ? plan->exit->registers : 0;
-	unsigned registers = more(own, more(entry, exit));
+	unsigned inside = registers_inside(plan, result);
+	unsigned registers = more(own, more(entry, inside));
 	unsigned warps = (properties->max_threads + 31) / 32;
 
 	if (!own || own > GT_REGISTERS_MAX)
 		return refuse(result, GT_REASON_IMAGE, "this kernel does not say how many registers it takes");
-	if (scan->fewest_registers && (registers > own || exit > scan->fewest_registers)) {
+	if (scan->fewest_registers && (registers > own || inside > scan->fewest_registers)) {
 		result->reason = GT_REASON_LIMITS;
 		gt_graft_fail(result->why, "this kernel gives registers away while it runs, down to %u, and the probes need %u",
-			      scan->fewest_registers, more(entry, exit));
+			      scan->fewest_registers, more(entry, inside));
 		return false;
 	}
 	if (!warps || warps > gt_warps_for(own))
@@ -143,20 +154,39 @@ static bool choose_registers(const struct gt_graft_plan *plan, const struct gt_p
 
 /* ---- one kernel ---- */
 
+static bool is_well_formed(const struct gt_graft_plan *plan)
+{
+	bool any = false;
+
+	for (unsigned point = 0; point < GT_GRAFT_POINTS; point++) {
+		const struct gt_graft_stub *stub = gt_graft_plan_stub(plan, point);
+
+		any |= stub != NULL;
+		if (stub && stub->point != point)
+			return false;
+	}
+	return any && !(plan->kernel_id & GT_KERNEL_BIT);
+}
+
 static bool check_plan(const struct graft *g, const struct gt_graft_plan *plan,
 		       const struct gt_elf_kernel *kernel, unsigned flags, struct gt_graft_result *result)
 {
-	const struct gt_graft_stub *stubs[] = { plan->entry, plan->exit };
+	bool accesses = gt_graft_plan_accesses(plan);
 
-	if (plan->kernel_id & GT_KERNEL_BIT || (!plan->entry && !plan->exit) ||
-	    (plan->entry && plan->entry->point != GT_POINT_ENTRY) || (plan->exit && plan->exit->point != GT_POINT_EXIT))
+	if (!is_well_formed(plan))
 		return refuse(result, GT_REASON_UNSUPPORTED, "the plan for this kernel is malformed");
+	if (accesses && !(flags & GT_GRAFT_FORCE_ACCESSES))
+		return refuse(result, GT_REASON_UNSUPPORTED,
+			      "programs at memory accesses have not been seen to work in machine code");
 	if (!kernel->info || !kernel->constants || kernel->twice ||
 	    g->elf.symbols[kernel->symbol].st_value || g->taken[kernel->text])
 		return refuse(result, GT_REASON_IMAGE, "this kernel's parts are not where they should be");
-	for (int i = 0; i < 2; i++)
-		if (stubs[i] && (stubs[i]->arch / 10 != g->elf.arch / 10 || stubs[i]->arch < g->elf.arch))
+	for (unsigned point = 0; point < GT_GRAFT_POINTS; point++) {
+		const struct gt_graft_stub *stub = gt_graft_plan_stub(plan, point);
+
+		if (stub && (stub->arch / 10 != g->elf.arch / 10 || stub->arch < g->elf.arch))
 			return refuse(result, GT_REASON_UNSUPPORTED, "the probes are compiled for another architecture");
+	}
 	if (g->nested[kernel->symbol])
 		return refuse(result, GT_REASON_UNSUPPORTED,
 			      "kernels launch it from the GPU, without the parameter that probes need");
@@ -166,8 +196,34 @@ static bool check_plan(const struct graft *g, const struct gt_graft_plan *plan,
 	return true;
 }
 
+/* What can be done of what the plan asks for at accesses.  False: nothing, with the reason, or out of memory. */
+static bool find_accesses(const struct graft *g, const struct gt_graft_plan *plan, const struct gt_elf_kernel *kernel,
+			  struct gt_sites *sites, struct gt_graft_result *result)
+{
+	uint32_t stack = get_limit(g, g->limits[kernel->symbol].min_stack), points = 0;
+
+	for (unsigned i = 0; i < GT_GRAFT_ACCESSES; i++)
+		points |= plan->access[i] ? 1u << (GT_POINT_LOAD + i) : 0;
+	if (!points)
+		return true;
+	if (gt_find_sites(&g->elf, kernel, points, stack, sites) < 0)
+		return refuse(result, GT_REASON_LIMITS, "out of memory");
+	result->left_shared = sites->left[GT_ACCESS_SHARED];
+	result->left_local = sites->left[GT_ACCESS_LOCAL];
+	result->left_other = sites->left[GT_ACCESS_OTHER];
+	if (sites->refusal) {
+		result->reason = GT_REASON_UNSUPPORTED;
+		gt_graft_fail(result->why, "programs cannot run at this kernel's memory accesses: %s", sites->refusal);
+		return false;
+	}
+	for (unsigned i = 0; i < sites->count; i++)
+		result->accesses[sites->list[i].access.point - GT_POINT_LOAD]++;
+	return true;
+}
+
 static bool check_kernel(const struct graft *g, const struct gt_graft_plan *plan, const struct gt_elf_kernel *kernel,
-			 struct gt_properties *properties, struct gt_scan *scan, struct gt_graft_result *result)
+			 struct gt_properties *properties, struct gt_scan *scan, struct gt_sites *sites,
+			 struct gt_graft_result *result)
 {
 	uint32_t own = get_limit(g, g->limits[kernel->symbol].registers), limit;
 
@@ -191,6 +247,8 @@ static bool check_kernel(const struct graft *g, const struct gt_graft_plan *plan
 	if (scan->refusal)
 		return refuse(result, GT_REASON_UNSUPPORTED, scan->refusal);
 	result->exits = scan->exits;
+	if (!find_accesses(g, plan, kernel, sites, result))
+		return false;
 	if (g->elf.arch < 90)
 		own = more(own, g->elf.sections[kernel->text].sh_info >> 24);
 	return choose_registers(plan, properties, scan, own, result);
@@ -204,12 +262,26 @@ static void set_edit(struct graft *g, unsigned section, struct gt_bytes *bytes)
 	*bytes = (struct gt_bytes){ 0 };
 }
 
+/* Code at accesses has its room below whatever the kernel may have on its stack. */
+static uint32_t stack_below(const struct gt_graft_plan *plan, const struct gt_graft_result *result)
+{
+	uint32_t stack = 0;
+
+	for (unsigned point = GT_POINT_LOAD; point < GT_GRAFT_POINTS; point++)
+		if (gt_graft_stub_in(plan, result, point))
+			stack = more(stack, gt_detour_stack(gt_graft_plan_stub(plan, point)));
+	return stack;
+}
+
 static void write_limits(struct graft *g, const struct gt_graft_plan *plan, const struct gt_elf_kernel *kernel,
 			 const struct gt_graft_result *result)
 {
 	const struct gt_graft_stub *stubs[] = { plan->entry, plan->exit };
 	const struct gt_limits *limits = &g->limits[kernel->symbol];
 	Elf64_Shdr *text = &g->elf.sections[kernel->text];
+	uint32_t below = stack_below(plan, result);
+	uint32_t frame = get_limit(g, limits->frame) + below, min_stack = get_limit(g, limits->min_stack) + below;
+	uint32_t max_stack = get_limit(g, limits->max_stack) + below;
 
 	raise_limit(g, limits->registers, GT_ATTR_REGCOUNT, kernel->symbol, result->registers);
 	if (g->elf.arch < 90)
@@ -217,16 +289,19 @@ static void write_limits(struct graft *g, const struct gt_graft_plan *plan, cons
 	for (int i = 0; i < 2; i++) {
 		if (!stubs[i])
 			continue;
-		raise_limit(g, limits->frame, GT_ATTR_FRAME_SIZE, kernel->symbol, stubs[i]->frame);
-		raise_limit(g, limits->min_stack, GT_ATTR_MIN_STACK, kernel->symbol, stubs[i]->min_stack);
-		if (limits->max_stack)
-			raise_limit(g, limits->max_stack, GT_ATTR_MAX_STACK, kernel->symbol, stubs[i]->min_stack);
+		frame = more(frame, stubs[i]->frame);
+		min_stack = more(min_stack, stubs[i]->min_stack);
+		max_stack = more(max_stack, stubs[i]->min_stack);
 	}
+	raise_limit(g, limits->frame, GT_ATTR_FRAME_SIZE, kernel->symbol, frame);
+	raise_limit(g, limits->min_stack, GT_ATTR_MIN_STACK, kernel->symbol, min_stack);
+	if (limits->max_stack)
+		raise_limit(g, limits->max_stack, GT_ATTR_MAX_STACK, kernel->symbol, max_stack);
 }
 
 static int write_kernel(struct graft *g, const struct gt_graft_plan *plan, const struct gt_elf_kernel *kernel,
 			const struct gt_properties *properties, const struct gt_scan *scan,
-			struct gt_graft_result *result)
+			const struct gt_sites *sites, struct gt_graft_result *result)
 {
 	unsigned symbol = g->constants_symbol[kernel->constants];
 	struct gt_bytes records = { 0 }, constants = { 0 };
@@ -235,7 +310,7 @@ static int write_kernel(struct graft *g, const struct gt_graft_plan *plan, const
 	uint32_t number = gt_hidden_number(result->hidden_offset, moved, properties->param_bytes);
 	struct gt_new_code code;
 	const char *text;
-	int r = gt_write_code(&g->elf, kernel, plan, scan, number, &code, &text);
+	int r = gt_write_code(&g->elf, kernel, plan, scan, sites, number, &code, &text);
 
 	if (r == -EINVAL)
 		refuse(result, GT_REASON_LIMITS, text);
@@ -258,6 +333,7 @@ static int write_kernel(struct graft *g, const struct gt_graft_plan *plan, const
 			refuse(result, GT_REASON_LIMITS, "this kernel's records would be too long");
 		return r;
 	}
+	result->detours = code.detours;
 	g->symbols[kernel->symbol].st_size = code.text.size;
 	set_edit(g, kernel->text, &code.text);
 	set_edit(g, kernel->info, &records);
@@ -291,22 +367,24 @@ static int graft_kernel(struct graft *g, const struct gt_graft_plan *plan, unsig
 			struct gt_graft_result *result)
 {
 	const struct gt_elf_kernel *kernel = find_kernel(g, plan->name);
+	struct gt_sites sites = { 0 };
 	struct gt_properties properties;
 	struct gt_scan scan;
-	int r;
+	int r = -EINVAL;
 
 	if (!kernel) {
 		refuse(result, GT_REASON_IMAGE, "there is no kernel of this name in the machine code");
 		return 0;
 	}
-	if (!check_plan(g, plan, kernel, flags, result) ||
-	    !check_kernel(g, plan, kernel, &properties, &scan, result))
+	if (!check_plan(g, plan, kernel, flags, result))
 		return 0;
-	if (!properties.param_count && !g->constants_symbol[kernel->constants]) {
-		refuse(result, GT_REASON_UNSUPPORTED, "this kernel's constants have no symbol");
-		return 0;
+	if (check_kernel(g, plan, kernel, &properties, &scan, &sites, result)) {
+		if (!properties.param_count && !g->constants_symbol[kernel->constants])
+			refuse(result, GT_REASON_UNSUPPORTED, "this kernel's constants have no symbol");
+		else
+			r = write_kernel(g, plan, kernel, &properties, &scan, &sites, result);
 	}
-	r = write_kernel(g, plan, kernel, &properties, &scan, result);
+	gt_sites_free(&sites);
 	if (!r) {
 		result->done = true;
 		g->done++;

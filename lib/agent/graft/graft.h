@@ -23,7 +23,7 @@
 #define GT_GRAFT_WHY 192	/* bytes of a sentence that says why not */
 
 /*
- * How probes do at exit what they do for several threads at once, in the order in which it
+ * How probes do at exit, and at accesses, what they do for several threads at once, in the order in which it
  * should be tried, since each costs more than the one before: together, as those that
  * happen to be there, for which the code must not let them part; or each thread alone,
  * which also has every number and every place on the stack from sources that compilers
@@ -33,8 +33,8 @@ enum gt_exit_form { GT_EXIT_TOGETHER, GT_EXIT_ALONE, GT_EXIT_OPAQUE, GT_EXIT_FOR
 
 /*
  * PTX of a kernel that does nothing but run, in this order, the probes `which`
- * (indices into probes) at `point`, GT_POINT_ENTRY or GT_POINT_EXIT.  form: at exit; what
- * it is not enough for is refused when the stub is opened.  malloc'd, NUL-terminated.
+ * (indices into probes) at `point`, which is entry, exit, loads, stores or atomics.  form: but for
+ * entry; what it is not enough for is refused when the stub is opened.  malloc'd, NUL-terminated.
  * -EINVAL with a sentence in why, -ENOMEM.
  */
 int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, unsigned probe_count,
@@ -52,12 +52,29 @@ int gt_graft_stub_open(const void *cubin, size_t size, uint32_t point,
 		       struct gt_graft_stub **ret_stub, char why[GT_GRAFT_WHY]);
 void gt_graft_stub_free(struct gt_graft_stub *stub);
 
+/* Loads, stores and atomics: from GT_POINT_LOAD on. */
+#define GT_GRAFT_ACCESSES 3u
+#define GT_GRAFT_POINTS (GT_POINT_LOAD + GT_GRAFT_ACCESSES)
+
 /* What to put into one kernel; at least one of the stubs. */
 struct gt_graft_plan {
 	const char *name;	/* mangled */
 	uint32_t kernel_id;	/* below 2^31 */
 	const struct gt_graft_stub *entry, *exit;
+	const struct gt_graft_stub *access[GT_GRAFT_ACCESSES];
 };
+
+static inline const struct gt_graft_stub *gt_graft_plan_stub(const struct gt_graft_plan *plan, unsigned point)
+{
+	if (point >= GT_POINT_LOAD)
+		return plan->access[point - GT_POINT_LOAD];
+	return point == GT_POINT_ENTRY ? plan->entry : plan->exit;
+}
+
+static inline bool gt_graft_plan_accesses(const struct gt_graft_plan *plan)
+{
+	return plan->access[0] || plan->access[1] || plan->access[2];
+}
 
 struct gt_graft_result {
 	bool done;
@@ -67,10 +84,30 @@ struct gt_graft_result {
 	uint32_t hidden_offset;		/* of the hidden parameter */
 	unsigned registers;		/* that the kernel now takes */
 	unsigned exits;			/* ways out that were found */
+	/* Of the accesses that the plan's stubs are for: those that have them, by kind; those left out, by where they are. */
+	unsigned accesses[GT_GRAFT_ACCESSES];
+	unsigned left_shared, left_local, left_other;
+	uint32_t detours;		/* where in the kernel's code theirs begins; 0: there is none */
 };
+
+static inline unsigned gt_graft_result_accesses(const struct gt_graft_result *result)
+{
+	return result->accesses[0] + result->accesses[1] + result->accesses[2];
+}
+
+/* The stub that went in at this point; NULL: there was none, or nothing for it to do. */
+static inline const struct gt_graft_stub *gt_graft_stub_in(const struct gt_graft_plan *plan,
+							   const struct gt_graft_result *result, unsigned point)
+{
+	if (point >= GT_POINT_LOAD && !result->accesses[point - GT_POINT_LOAD])
+		return NULL;
+	return gt_graft_plan_stub(plan, point);
+}
 
 /* Architectures on which this has not been seen to work are refused without it. */
 #define GT_GRAFT_FORCE 1u
+/* Stubs at accesses as well: not as it is here seen to work. */
+#define GT_GRAFT_FORCE_ACCESSES 2u
 
 /*
  * Write the machine code anew with probes in those kernels that can take them;

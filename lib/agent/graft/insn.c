@@ -19,6 +19,13 @@ bool gt_is_odd_exit(gt_word word)
 	return gt_op_proper(word) == (GT_OP_EXIT & 0x1ff) && !gt_is_exit(word);
 }
 
+bool gt_names_barrier(gt_word word)
+{
+	unsigned op = gt_op(word);
+
+	return op == GT_OP_BSSY || op == GT_OP_BSYNC || op == GT_OP_BREAK;
+}
+
 bool gt_is_collective(gt_word word)
 {
 	return gt_op_proper(word) == GT_OPP_WARPSYNC && gt_bits(word, 86, 1);
@@ -65,7 +72,7 @@ gt_word gt_with_target(gt_word word, unsigned arch, int64_t at, int64_t target)
 	return gt_with(word, 34, 48, (uint64_t)(distance >> 8));
 }
 
-static gt_word with_control(gt_word word, unsigned stall, unsigned yield, unsigned wait)
+gt_word gt_with_control(gt_word word, unsigned stall, unsigned yield, unsigned wait)
 {
 	word = gt_with(word, GT_CONTROL_AT, GT_CONTROL_BITS, 0);
 	word = gt_with(word, 105, 4, stall);
@@ -85,7 +92,7 @@ gt_word gt_make_branch(unsigned arch, int64_t at, int64_t target)
 {
 	gt_word word = gt_with(plain(GT_OP_BRA), 87, 3, GT_PT);
 
-	return gt_with_target(with_control(word, 5, 1, 0), arch, at, target);
+	return gt_with_target(gt_with_control(word, 5, 1, 0), arch, at, target);
 }
 
 gt_word gt_make_branch_like(gt_word exit, unsigned arch, int64_t at, int64_t target)
@@ -99,12 +106,12 @@ gt_word gt_make_branch_like(gt_word exit, unsigned arch, int64_t at, int64_t tar
 
 gt_word gt_make_nop(unsigned wait)
 {
-	return with_control(plain(GT_OP_NOP), wait ? 4 : 0, wait ? 1 : 0, wait);
+	return gt_with_control(plain(GT_OP_NOP), wait ? 4 : 0, wait ? 1 : 0, wait);
 }
 
 gt_word gt_make_nop_like(gt_word like)
 {
-	gt_word word = with_control(plain(GT_OP_NOP), 0, 0, 0);
+	gt_word word = gt_with_control(plain(GT_OP_NOP), 0, 0, 0);
 
 	word = gt_with(word, 105, 5, gt_bits(like, 105, 5));
 	return gt_with(word, 116, 6, gt_bits(like, 116, 6));
@@ -116,7 +123,7 @@ static gt_word convergence(unsigned op, unsigned arch, unsigned barrier)
 	gt_word word = gt_with(plain(op), 87, 3, GT_PT);
 
 	word = gt_with(word, 16, 4, barrier);
-	return with_control(gt_with(word, 73, 1, arch >= 100), 5, 1, 0);
+	return gt_with_control(gt_with(word, 73, 1, arch >= 100), 5, 1, 0);
 }
 
 gt_word gt_make_bssy(unsigned arch, unsigned barrier, int64_t at, int64_t target)
@@ -135,7 +142,7 @@ gt_word gt_make_bsync(unsigned arch, unsigned barrier)
  */
 gt_word gt_make_mov_like(gt_word like, uint32_t value)
 {
-	gt_word word = with_control(plain(GT_OP_MOV_IMM), 8, 1, gt_bits(like, 116, 6));
+	gt_word word = gt_with_control(plain(GT_OP_MOV_IMM), 8, 1, gt_bits(like, 116, 6));
 
 	word = gt_with(word, 12, 4, gt_bits(like, 12, 4));
 	word = gt_with(word, 16, 8, gt_bits(like, 16, 8));
@@ -184,4 +191,26 @@ bool gt_reads_late(gt_word word)
 		return true;
 	}
 	return false;
+}
+
+bool gt_answers_late(gt_word word)
+{
+	unsigned proper = gt_op_proper(word);
+
+	if (gt_write_barrier(word) != GT_BARRIER_NONE)
+		return false;
+	switch (proper) {
+	case 0x03b:	/* LDSM */
+	case 0x03f:	/* DMMA */
+	case 0x119:	/* S2R */
+	case 0x11c:	/* B2R */
+	case 0x182:	/* LDC */
+	case 0x183:	/* LDL */
+	case 0x184:	/* LDS */
+	case 0x189:	/* SHFL */
+	case 0x1a1:	/* MATCH */
+	case 0x1aa:	/* QSPC */
+		return true;
+	}
+	return proper >= 0x100 && proper <= 0x113;	/* conversions, counting of bits, functions of floats */
 }

@@ -17,8 +17,11 @@ typedef unsigned __int128 gt_word;
 /* Opcode with its operand form: bits 0..11. */
 enum gt_opcode {
 	GT_OP_IADD3 = 0x210,		/* of registers */
+	GT_OP_IADD3_IMM = 0x810,
+	GT_OP_VIADD_IMM = 0x836,
 	GT_OP_S2R = 0x919,
 	GT_OP_NOP = 0x918,
+	GT_OP_ENDCOLLECTIVE = 0x91b,
 	GT_OP_BSYNC = 0x941,
 	GT_OP_BREAK = 0x942,
 	GT_OP_CALL = 0x944,		/* relative */
@@ -51,12 +54,14 @@ enum gt_opcode_proper {
 	GT_OPP_NANOSLEEP = 0x15d,
 	GT_OPP_REDUX = 0x1c4,
 	GT_OPP_USETMAXREG = 0x1c8,
+	GT_OPP_MATRIX_ASYNC = 0x1f0,	/* HGMMA and those behind it, of compute capability 9.0 */
 };
 
 /* Bits 72..79 of S2R. */
 enum gt_special {
 	GT_SR_CTAID_X = 0x25,
 	GT_SR_CTAID_Z = 0x27,
+	GT_SR_LANEMASK_LE = 0x3a,
 	GT_SR_LANEMASK_GT = 0x3b,
 	GT_SR_LANEMASK_GE = 0x3c,
 };
@@ -101,6 +106,7 @@ static inline unsigned gt_op_form(gt_word word)
 	return gt_bits(word, 9, 3);
 }
 
+#define GT_OUTER_BARRIER 15u	/* the convergence barrier of what is added to a kernel; compilers count from 0 */
 #define GT_PT 7u	/* the predicate that always holds */
 #define GT_RZ 255u	/* the register that is always 0 */
 
@@ -140,6 +146,9 @@ bool gt_is_exit(gt_word word);
 /* An EXIT with some modifier that we do not know. */
 bool gt_is_odd_exit(gt_word word);
 
+/* BSSY, BSYNC or BREAK, of which bits 16..19 are the convergence barrier. */
+bool gt_names_barrier(gt_word word);
+
 /* WARPSYNC.COLLECTIVE: goes to a place where the threads that it names are together. */
 bool gt_is_collective(gt_word word);
 
@@ -147,6 +156,9 @@ bool gt_is_collective(gt_word word);
 bool gt_has_target(gt_word word);
 int64_t gt_target(gt_word word, unsigned arch, int64_t at);
 gt_word gt_with_target(gt_word word, unsigned arch, int64_t at, int64_t target);
+
+/* No barrier but those to wait for. */
+gt_word gt_with_control(gt_word word, unsigned stall, unsigned yield, unsigned wait);
 
 gt_word gt_make_branch(unsigned arch, int64_t at, int64_t target);
 gt_word gt_make_nop(unsigned wait);
@@ -170,6 +182,12 @@ bool gt_is_relative(gt_word word);
 bool gt_reads_late(gt_word word);
 /* The barrier that we give to those. */
 #define GT_LATE_BARRIER 5u
+
+/*
+ * What takes its time and answers in order may have no barrier when one behind it has:
+ * with the last answer all are there.  No code may come between that counts on them.
+ */
+bool gt_answers_late(gt_word word);
 
 /* ---- uniform registers: one set for each warp, not for each thread ---- */
 

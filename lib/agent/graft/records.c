@@ -146,20 +146,27 @@ static void add_offsets(struct gt_bytes *bytes, const struct gt_offsets *list, u
 	}
 }
 
+/* NULL: there is none for this point, or it did not go in. */
+static const struct gt_graft_stub *written_stub(const struct rewrite *rw, unsigned point)
+{
+	return rw->code->body[point] ? gt_graft_plan_stub(rw->plan, point) : NULL;
+}
+
 /* The kernel's own list, then those of the stubs; `which` of them or, if GT_LISTS, the masks. */
 static void put_list(struct rewrite *rw, unsigned which, uint8_t attribute, const struct gt_note_record *own)
 {
-	const struct gt_graft_stub *stubs[] = { rw->plan->entry, rw->plan->exit };
-	uint32_t bases[] = { rw->code->entry_body, rw->code->exit_body };
 	struct gt_bytes bytes = { 0 };
 
 	if (own)
 		gt_bytes_add(&bytes, own->payload, own->value);
-	for (int i = 0; i < 2; i++)
-		if (stubs[i] && which < GT_LISTS)
-			add_offsets(&bytes, &stubs[i]->lists[which], bases[i]);
-		else if (stubs[i])
-			add_offsets(&bytes, &stubs[i]->coop_masks, 0);
+	for (unsigned point = 0; point < GT_GRAFT_POINTS; point++) {
+		const struct gt_graft_stub *stub = written_stub(rw, point);
+
+		if (stub && which < GT_LISTS)
+			add_offsets(&bytes, &stub->lists[which], rw->code->body[point]);
+		else if (stub)
+			add_offsets(&bytes, &stub->coop_masks, 0);
+	}
 	if (bytes.size)
 		put_sized(rw, attribute, bytes.data, bytes.size);
 	rw->out.failed |= bytes.failed;
@@ -170,7 +177,8 @@ static void put_sw_war(struct rewrite *rw, uint32_t own)
 {
 	uint8_t payload[4];
 
-	own |= (rw->plan->entry ? rw->plan->entry->sw_war : 0) | (rw->plan->exit ? rw->plan->exit->sw_war : 0);
+	for (unsigned point = 0; point < GT_GRAFT_POINTS; point++)
+		own |= written_stub(rw, point) ? written_stub(rw, point)->sw_war : 0;
 	gt_write32(payload, own);
 	if (own)
 		put_sized(rw, GT_ATTR_SW_WAR, payload, sizeof(payload));
@@ -237,6 +245,8 @@ static bool rewrite_record(struct rewrite *rw, const struct gt_note_record *reco
 
 static void put_missing(struct rewrite *rw)
 {
+	bool reads_ctaidz = false;
+
 	if (!rw->hidden)
 		put_hidden_param(rw);
 	if (!rw->param_size)
@@ -252,7 +262,9 @@ static void put_missing(struct rewrite *rw)
 			put_list(rw, i, gt_list_attribute[i], NULL);
 	if (!rw->sw_war)
 		put_sw_war(rw, 0);
-	if (!rw->ctaidz && ((rw->plan->entry && rw->plan->entry->ctaidz) || (rw->plan->exit && rw->plan->exit->ctaidz)))
+	for (unsigned point = 0; point < GT_GRAFT_POINTS; point++)
+		reads_ctaidz |= written_stub(rw, point) && written_stub(rw, point)->ctaidz;
+	if (!rw->ctaidz && reads_ctaidz)
 		gt_bytes_add(&rw->out, (uint8_t[4]){ GT_FORMAT_NONE, GT_ATTR_CTAIDZ_USED, 0, 0 }, 4);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/agent/graft/graft.h"
+#include "lib/agent/graft/keep.h"
 #include "lib/agent/graft/statement.h"
 #include "lib/agent/graft/why.h"
 #include "lib/agent/instrument/flatten.h"
@@ -49,6 +50,20 @@ static const char preamble_params[] =
 	"\tshl.b64 %__gt_size, %__gt_size, 48;\n"
 	"\tor.b64 %__gt_params, %__gt_params, %__gt_size;\n"
 	"\tselp.b64 %__gt_params, 0, %__gt_params, %__gt_none;\n";
+
+/* What the access's detour has left below the stack: see keep.h. */
+static const char preamble_access[] =
+	"\t.reg .b32 %__gt_low, %__gt_high, " GT_PTX_TOLD_BYTES ", " GT_PTX_TOLD_SPACE ";\n"
+	"\t.reg .b64 %__gt_stack, " GT_PTX_TOLD_ADDRESS ";\n"
+	"\tmov.u32 %__gt_low, %lanemask_le;\n"
+	"\tcvt.u64.u32 %__gt_stack, %__gt_low;\n"
+	"\tld.local.u32 %__gt_low, [%__gt_stack+-32];\n"
+	"\tld.local.u32 %__gt_high, [%__gt_stack+-28];\n"
+	"\tmov.b64 " GT_PTX_TOLD_ADDRESS ", {%__gt_low, %__gt_high};\n"
+	"\tld.local.u32 %__gt_low, [%__gt_stack+-24];\n"
+	"\tand.b32 " GT_PTX_TOLD_BYTES ", %__gt_low, 255;\n"
+	"\tshr.u32 " GT_PTX_TOLD_SPACE ", %__gt_low, 8;\n";
+_Static_assert(GT_KEPT_ADDRESS == 32 && GT_KEPT_INFO == 24 && GT_INFO_SPACE_AT == 8, "as in the text");
 
 /* What to write in place of what, in the kernel's body. */
 struct substitution {
@@ -105,11 +120,13 @@ static void write_part(struct ptx_text *out, const char *text, const char *end, 
 }
 
 /* From the instrumenter's text of the empty kernel to the stub's. */
-static int rewrite(const char *text, enum gt_exit_form form, bool params, char **ret_text, char *why)
+static int rewrite(const char *text, uint32_t point, enum gt_exit_form form, bool params, char **ret_text, char *why)
 {
 	const char *kernel = strstr(text, ENTRY), *body;
 	struct ptx_text out = { 0 };
 
+	if (point == GT_POINT_ENTRY)
+		form = GT_EXIT_NONE;
 	body = kernel ? strchr(kernel, '{') : NULL;
 	if (!body)
 		return gt_graft_fail(why, "the text of the probes cannot be brought into a kernel of their own");
@@ -118,6 +135,8 @@ static int rewrite(const char *text, enum gt_exit_form form, bool params, char *
 	gt_text_puts(&out, preamble);
 	if (params)
 		gt_text_puts(&out, preamble_params);
+	if (point >= GT_POINT_LOAD)
+		gt_text_puts(&out, preamble_access);
 	write_part(&out, body + 1, body + strlen(body), true, form);
 	if (out.failed) {
 		gt_text_free(&out);
@@ -142,8 +161,8 @@ static int check_probes(const struct gt_probe *probes, unsigned probe_count, con
 {
 	unsigned i;
 
-	if (point != GT_POINT_ENTRY && point != GT_POINT_EXIT)
-		return gt_graft_fail(why, "only entry and exit can be grafted");
+	if (point >= GT_GRAFT_POINTS)
+		return gt_graft_fail(why, "only entry, exit and memory accesses can be grafted");
 	if (!count)
 		return gt_graft_fail(why, "there is no probe for this point");
 	for (i = 0; i < count; i++)
@@ -152,9 +171,9 @@ static int check_probes(const struct gt_probe *probes, unsigned probe_count, con
 	return 0;
 }
 
-/* The empty kernel with the probes written out in it. */
+/* The empty kernel with the probes written out in it: those at accesses at its exit, but told of an access. */
 static int instrument(const char *empty, const char *probe_text, const struct gt_probe *probes, unsigned probe_count,
-		      const struct gt_ptx_plan *plan, char **ret_text, char *why)
+		      const struct gt_ptx_plan *plan, bool access, char **ret_text, char *why)
 {
 	struct gt_ptx_error error = { 0 };
 	struct gt_ptx *ptx;
@@ -163,10 +182,25 @@ static int instrument(const char *empty, const char *probe_text, const struct gt
 
 	if (!r) {
 		gt_ptx_write_out(ptx);
+		if (access)
+			gt_ptx_tell_access(ptx);
 		r = gt_ptx_instrument(ptx, probe_text, probes, probe_count, plan, ret_text, &length, &error);
 		gt_ptx_free(ptx);
 	}
 	return r < 0 && r != -ENOMEM ? gt_graft_fail(why, "%s", error.text) : r;
+}
+
+/* At exit, if they are at accesses. */
+static struct gt_probe *copy_probes(const struct gt_probe *probes, unsigned count, bool access)
+{
+	struct gt_probe *copy = malloc((count + (size_t)1) * sizeof(*copy));
+
+	for (unsigned i = 0; copy && i < count; i++) {
+		copy[i] = probes[i];
+		if (access)
+			copy[i].point = GT_POINT_EXIT;
+	}
+	return copy;
 }
 
 int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, unsigned probe_count,
@@ -176,6 +210,8 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 	struct gt_ptx_plan plan = { .kernel_id = KERNEL_ID, .probes = which, .probe_count = count };
 	bool params = wants_params(probes, which, count);
 	const char *empty = params ? empty_kernel_params : empty_kernel;
+	bool access = point >= GT_POINT_LOAD;
+	struct gt_probe *written;
 	const char *reason;
 	char *flat, *text;
 	int r;
@@ -184,16 +220,19 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 	if (r < 0)
 		return r;
 	if (strstr(probe_text, "%lanemask_gt") || strstr(probe_text, "%lanemask_ge") ||
+	    (access && strstr(probe_text, "%lanemask_le")) ||
 	    strstr(probe_text, ENTRY) || strstr(probe_text, KERNEL_ID_TEXT))
 		return gt_graft_fail(why, "the probes use names or special registers that stubs need");
 	r = gt_probe_text_flatten(probe_text, probes, which, count, &flat, &reason);
 	if (r < 0)
 		return r == -ENOMEM ? r : gt_graft_fail(why, "%s", reason);
-	r = instrument(empty, flat, probes, probe_count, &plan, &text, why);
+	written = copy_probes(probes, probe_count, access);
+	r = written ? instrument(empty, flat, written, probe_count, &plan, access, &text, why) : -ENOMEM;
+	free(written);
 	free(flat);
 	if (r < 0)
 		return r;
-	r = rewrite(text, point == GT_POINT_EXIT ? form : GT_EXIT_NONE, params, ret_text, why);
+	r = rewrite(text, point, form, params, ret_text, why);
 	free(text);
 	return r;
 }

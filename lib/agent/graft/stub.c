@@ -228,13 +228,6 @@ static const char *check_word(const struct gt_graft_stub *stub, unsigned index)
 	return NULL;
 }
 
-static bool names_convergence(gt_word word)
-{
-	unsigned op = gt_op(word);
-
-	return op == GT_OP_BSSY || op == GT_OP_BSYNC || op == GT_OP_BREAK;
-}
-
 static int check_words(struct gt_graft_stub *stub, char *why)
 {
 	const char *text;
@@ -246,7 +239,7 @@ static int check_words(struct gt_graft_stub *stub, char *why)
 		text = check_word(stub, i);
 		if (text)
 			return gt_graft_fail(why, "%s", text);
-		if (names_convergence(word) && gt_bits(word, 16, 4) >= stub->convergence)
+		if (gt_names_barrier(word) && gt_bits(word, 16, 4) >= stub->convergence)
 			stub->convergence = gt_bits(word, 16, 4) + 1;
 		if ((gt_op(word) == GT_OP_BRA && !is_filler(word, stub->arch, (int64_t)i * GT_WORD)) ||
 		    (gt_is_exit(word) && (!gt_unguarded(word) || gt_bits(word, 87, 4) != GT_PT)) ||
@@ -275,11 +268,13 @@ static int read_stub(struct gt_graft_stub *stub, const struct gt_elf *elf, const
 	if (stub->registers < 3 || stub->registers > 255)
 		return gt_graft_fail(why, "the probes' machine code does not say how many registers it takes");
 	r = copy_words(stub, elf, kernel->text, why);
-	if (!r && stub->point == GT_POINT_EXIT && (text = gt_stub_fill_values(stub)))
+	if (!r && stub->point != GT_POINT_ENTRY && (text = gt_stub_fill_values(stub)))
 		return gt_graft_fail(why, "%s", text);
 	if (!r)
 		r = check_words(stub, why);
-	if (!r && stub->point == GT_POINT_EXIT && gt_stub_make_divergent(stub, &text) < 0)
+	if (!r && stub->point != GT_POINT_ENTRY && gt_stub_make_divergent(stub, &text) < 0)
+		return gt_graft_fail(why, "%s", text);
+	if (!r && stub->point >= GT_POINT_LOAD && (text = gt_stub_make_inner(stub)))
 		return gt_graft_fail(why, "%s", text);
 	return r;
 }

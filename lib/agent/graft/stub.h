@@ -14,6 +14,8 @@
  */
 #define GT_SR_HIDDEN GT_SR_LANEMASK_GT		/* see gt_hidden_number() */
 #define GT_SR_KERNEL GT_SR_LANEMASK_GE		/* kernel id and the bit below */
+/* At accesses a third one holds the kernel's stack pointer: what the program is told lies below, see keep.h. */
+#define GT_SR_STACK GT_SR_LANEMASK_LE
 #define GT_KERNEL_BIT 0x80000000u		/* always set in this special register, as compilers know */
 
 /*
@@ -69,6 +71,7 @@ struct gt_graft_stub {
 	bool branches;			/* threads may part */
 	unsigned convergence;		/* one more than the highest convergence barrier it names */
 	bool descriptor;		/* at exit: its accesses need one, in a pair of uniform registers */
+	uint32_t own_stack;		/* at accesses: bytes that it takes on the stack, which its first word does not do yet */
 };
 
 /* Puts in place of those loads what they stand for.  NULL, or why not. */
@@ -79,6 +82,9 @@ gt_word gt_without_descriptor(gt_word word);
 
 /* The thread's own registers in place of uniform ones, but for descriptors.  NULL, or why not. */
 const char *gt_stub_make_private(struct gt_graft_stub *stub);
+
+/* For stubs at accesses: the kernel's stack is theirs.  NULL, or why not. */
+const char *gt_stub_make_inner(struct gt_graft_stub *stub);
 
 /* For stubs that run while other threads of the warp are elsewhere; *ret_why when they may not. */
 int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why);

@@ -72,6 +72,12 @@ int gt_ptx_apart(const struct gt_ptx *ptx, struct gt_ptx_apart *aparts);
 /* Probes at entry and exit are to be written out rather than called, however long they are. */
 void gt_ptx_write_out(struct gt_ptx *ptx);
 
+/* Those at exit are to be told of a memory access: what these registers, of 64, 32 and 32 bits, then hold. */
+#define GT_PTX_TOLD_ADDRESS "%__gt_address"
+#define GT_PTX_TOLD_BYTES "%__gt_bytes"
+#define GT_PTX_TOLD_SPACE "%__gt_space"
+void gt_ptx_tell_access(struct gt_ptx *ptx);
+
 /* What to put into one kernel. */
 struct gt_ptx_plan {
 	uint32_t kernel_id;

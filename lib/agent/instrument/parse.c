@@ -572,3 +572,8 @@ void gt_ptx_write_out(struct gt_ptx *ptx)
 {
 	ptx->written_out = 1;
 }
+
+void gt_ptx_tell_access(struct gt_ptx *ptx)
+{
+	ptx->told = 1;
+}

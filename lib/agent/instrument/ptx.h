@@ -102,6 +102,7 @@ struct gt_ptx {
 	struct ptx_range version_token;
 	uint32_t header_end;		/* where definitions may begin */
 	uint8_t written_out;		/* gt_ptx_write_out() */
+	uint8_t told;			/* gt_ptx_tell_access() */
 
 	struct ptx_function *functions;
 	uint32_t function_count, function_room;

@@ -176,6 +176,13 @@ static int is_memory(const struct gt_probe *probe)
 	       probe->point == GT_POINT_ATOMIC;
 }
 
+static void set_told(struct ptx_source sources[PTX_ARG_COUNT])
+{
+	sources[PTX_ARG_ADDRESS] = (struct ptx_source){ "mov.b64", GT_PTX_TOLD_ADDRESS };
+	sources[PTX_ARG_SIZE] = (struct ptx_source){ "cvt.u32.u32", GT_PTX_TOLD_BYTES };
+	sources[PTX_ARG_SPACE] = (struct ptx_source){ "cvt.u32.u32", GT_PTX_TOLD_SPACE };
+}
+
 /* What the arguments come from; those that take more than one instruction are made ready. */
 static void write_sources(struct ptx_text *out, const struct ptx_site *site,
 			  const struct gt_probe *probe, const uint8_t uses[PTX_ARG_COUNT],
@@ -206,6 +213,8 @@ static void write_sources(struct ptx_text *out, const struct ptx_site *site,
 	if (memory && !sized && uses[PTX_ARG_SIZE])
 		write_size(out, site);
 	sources[PTX_ARG_SPACE] = (struct ptx_source){ "cvt.u32.u32", space };
+	if (site->ptx->told)
+		set_told(sources);
 }
 
 /* The arguments are declared, stored and passed in one scope. */
