@@ -155,18 +155,25 @@ static void fill_stacks(const struct gputrace_target *target, struct gt_config *
 /* For tests and for whoever has to find out which of the two ways is at fault. */
 int gt_config_route(uint32_t *ret_flags)
 {
+	static const struct {
+		const char *name;
+		uint32_t flags;
+	} routes[] = {
+		{ "", 0 }, { "ptx", GT_CONFIG_NO_GRAFT }, { "graft", GT_CONFIG_ONLY_GRAFT },
+		{ "accesses", GT_CONFIG_GRAFT_ACCESSES },
+		{ "graft-accesses", GT_CONFIG_ONLY_GRAFT | GT_CONFIG_GRAFT_ACCESSES },
+	};
 	const char *route = secure_getenv("GPUTRACE_ROUTE");
 
-	*ret_flags = 0;
-	if (!route || !*route)
+	for (unsigned i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+		if (strcmp(route ? route : "", routes[i].name))
+			continue;
+		*ret_flags = routes[i].flags;
 		return 0;
-	if (!strcmp(route, "ptx"))
-		*ret_flags = GT_CONFIG_NO_GRAFT;
-	else if (!strcmp(route, "graft"))
-		*ret_flags = GT_CONFIG_ONLY_GRAFT;
-	else
-		return gt_error(-EINVAL, "GPUTRACE_ROUTE=%s in the environment: it may be ptx or graft, or not set", route);
-	return 0;
+	}
+	*ret_flags = 0;
+	return gt_error(-EINVAL, "GPUTRACE_ROUTE=%s in the environment: it may be ptx, graft, accesses or graft-accesses, or not set",
+			route);
 }
 
 int gt_config_make(const struct gputrace_target *target)

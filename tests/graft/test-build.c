@@ -64,12 +64,13 @@ static CUresult link_create(unsigned int count, CUjit_option *options, void **va
 static CUresult link_add(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name,
 			 unsigned int count, CUjit_option *options, void **values)
 {
-	bool stub = strstr(data, ".entry __gt_stub"), exit = strstr(data, "%lanemask_eq");
+	bool stub = strstr(data, ".entry __gt_stub"), exit = strstr(data, "%lanemask_eq"), load = strstr(data, "%__gt_address");
 
 	(void)state, (void)type, (void)size, (void)name, (void)count, (void)options, (void)values;
 	stubs_compiled += stub;
 	modules_compiled += !stub;
-	output = load_fixture(TEST_DATA, !stub ? "kernels.90.cubin" : exit ? "exit.90.cubin" : "entry.90.cubin", &output_size);
+	output = load_fixture(TEST_DATA, !stub ? "kernels.90.cubin" : load ? "load.90.cubin" : exit ? "exit.90.cubin" :
+			      "entry.90.cubin", &output_size);
 	return CUDA_SUCCESS;
 }
 
@@ -292,6 +293,31 @@ START_TEST(points_inside)
 }
 END_TEST
 
+/* Where that is asked for, those at memory accesses go in, and what they do not see is told. */
+START_TEST(accesses_inside)
+{
+	struct gt_module *module;
+	void *image;
+
+	gt_session.flags = GT_CONFIG_GRAFT_ACCESSES;
+	attach(GT_POINT_LOAD, "told_load", "*", 1);
+	attach(GT_POINT_BLOCK, "leave", "none", 2);
+	module = build(TEST_DATA, "accesses.90.cubin", &image);
+	expect("copy", GT_ROUTE_GRAFT, GT_REASON_NONE, 2);
+	expect("sizes", GT_ROUTE_GRAFT, GT_REASON_NONE, 2);
+	expect("shared", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 2);
+	ck_assert_str_eq(records[find("shared")].reason, "without 1 of 2 instructions that access memory "
+			 "(in shared memory 1, in local memory 0, of other forms 0)");
+	expect("places", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 2);
+	ck_assert_str_eq(records[find("places")].reason, "without 1 of 33 instructions that access memory "
+			 "(in shared memory 0, in local memory 1, of other forms 0)");
+	expect("none", GT_ROUTE_GRAFT, GT_REASON_NO_PTX, 2);
+	expect("recursive", GT_ROUTE_NONE, GT_REASON_UNSUPPORTED, 0);
+	ck_assert_uint_eq(stubs_compiled, 1);
+	drop(module, image);
+}
+END_TEST
+
 START_TEST(forced_to_ptx)
 {
 	struct gt_module *module;
@@ -359,6 +385,8 @@ START_TEST(fatbin)
 		{ GT_POINT_ENTRY, GT_CONFIG_NO_GRAFT, GT_ROUTE_PTX },
 		{ GT_POINT_LOAD, 0, GT_ROUTE_PTX },
 		{ GT_POINT_LOAD, GT_CONFIG_ONLY_GRAFT, GT_ROUTE_NONE },
+		{ GT_POINT_LOAD, GT_CONFIG_ONLY_GRAFT | GT_CONFIG_GRAFT_ACCESSES, GT_ROUTE_GRAFT },
+		{ GT_POINT_LOAD, GT_CONFIG_GRAFT_ACCESSES, GT_ROUTE_PTX },
 	};
 	struct gt_module *module;
 	void *image;
@@ -371,7 +399,7 @@ START_TEST(fatbin)
 		ck_assert_msg(records[i].record.route == cases[_i].route, "%s: route %u: %s", records[i].name,
 			      records[i].record.route, records[i].reason);
 	ck_assert_uint_eq(modules_compiled, cases[_i].route == GT_ROUTE_PTX);
-	ck_assert_uint_eq(stubs_compiled, cases[_i].route == GT_ROUTE_GRAFT);
+	ck_assert_uint_eq(stubs_compiled, cases[_i].route == GT_ROUTE_GRAFT || cases[_i].flags == GT_CONFIG_GRAFT_ACCESSES);
 	drop(module, image);
 }
 END_TEST
@@ -453,9 +481,10 @@ int main(void)
 	tcase_add_test(tcase, another_session);
 	tcase_add_test(tcase, nobody_is_asked_for);
 	tcase_add_test(tcase, points_inside);
+	tcase_add_test(tcase, accesses_inside);
 	tcase_add_test(tcase, forced_to_ptx);
 	tcase_add_test(tcase, apart);
-	tcase_add_loop_test(tcase, fatbin, 0, 4);
+	tcase_add_loop_test(tcase, fatbin, 0, 6);
 	tcase_add_test(tcase, one_kernel_at_the_limit);
 	tcase_add_test(tcase, every_kernel_at_the_limit);
 	tcase_add_test(tcase, sources);

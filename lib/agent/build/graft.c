@@ -15,10 +15,10 @@
 
 struct kernel_plan {
 	struct gt_cubin_kernel code;	/* name owned */
-	uint64_t entry, exit;		/* probes to graft */
+	uint64_t probes[GT_GRAFT_POINTS];	/* to graft, by point */
 	bool bound;			/* a copy of it would not do */
 	uint32_t links;			/* of which these are */
-	bool wanted, left_out;		/* some program asks for it; some of them cannot be grafted at all */
+	bool wanted, left_out;		/* some program asks for it; some of them, or of its accesses, cannot be had */
 	/* What became of it. */
 	bool done;
 	uint32_t param_count, hidden_offset;
@@ -39,6 +39,8 @@ struct gt_graft_build {
 
 static bool can_be_grafted(const struct gt_probe *probe)
 {
+	if (gt_session.flags & GT_CONFIG_GRAFT_ACCESSES && probe->point < GT_GRAFT_POINTS)
+		return true;
 	return probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT;
 }
 
@@ -65,10 +67,7 @@ static void plan_kernel(struct kernel_plan *plan)
 		if (!(matching >> i & 1) || impossible >> probe->link & 1)
 			continue;
 		plan->links |= 1u << probe->link;
-		if (probe->point == GT_POINT_ENTRY)
-			plan->entry |= 1ull << i;
-		else
-			plan->exit |= 1ull << i;
+		plan->probes[probe->point] |= 1ull << i;
 	}
 }
 
@@ -98,22 +97,21 @@ static int refuse_bound(struct gt_graft_build *build)
 			 r ? ", and its machine code is damaged" : ", and cannot be run as a copy: ", r ? "" : aparts[i].why);
 		refuse(plan, GT_REASON_BEFORE, why);
 		plan->bound = true;
-		plan->entry = plan->exit = 0;
+		memset(plan->probes, 0, sizeof(plan->probes));
 	}
 	free(aparts);
 	return r == -ENOMEM ? r : 0;
 }
 
 /* The stub for one point in *ret_stub, NULL when nothing is asked for there.  False: it cannot be had. */
-static bool stub_for(struct kernel_plan *plan, unsigned arch, uint32_t point, uint64_t probes,
-		     const struct gt_graft_stub **ret_stub)
+static bool stub_for(struct kernel_plan *plan, unsigned arch, uint32_t point, const struct gt_graft_stub **ret_stub)
 {
 	const struct gt_cached_stub *cached;
 
 	*ret_stub = NULL;
-	if (!probes)
+	if (!plan->probes[point])
 		return true;
-	cached = gt_stub_get(arch, point, probes);
+	cached = gt_stub_get(arch, point, plan->probes[point]);
 	if (cached && cached->stub) {
 		*ret_stub = cached->stub;
 		return true;
@@ -127,8 +125,11 @@ static bool plan_graft(struct gt_graft_build *build, unsigned index, struct gt_g
 {
 	struct kernel_plan *plan = &build->kernels[index];
 	unsigned arch = build->source->arch;
+	uint64_t any = 0;
 
-	if (!plan->entry && !plan->exit) {
+	for (unsigned point = 0; point < GT_GRAFT_POINTS; point++)
+		any |= plan->probes[point];
+	if (!any) {
 		if (plan->wanted && !plan->bound)
 			refuse(plan, GT_REASON_NO_PTX,
 			       "programs at memory accesses, instructions and blocks need PTX, and the image has none");
@@ -136,8 +137,24 @@ static bool plan_graft(struct gt_graft_build *build, unsigned index, struct gt_g
 	}
 	graft->name = plan->code.name;
 	graft->kernel_id = gt_next_kernel_id() + index;	/* as gt_module_add_kernel() will number them */
-	return stub_for(plan, arch, GT_POINT_ENTRY, plan->entry, &graft->entry) &&
-	       stub_for(plan, arch, GT_POINT_EXIT, plan->exit, &graft->exit);
+	for (unsigned i = 0; i < GT_GRAFT_ACCESSES; i++)
+		if (!stub_for(plan, arch, GT_POINT_LOAD + i, &graft->access[i]))
+			return false;
+	return stub_for(plan, arch, GT_POINT_ENTRY, &graft->entry) && stub_for(plan, arch, GT_POINT_EXIT, &graft->exit);
+}
+
+/* What its programs at memory accesses do not see.  False: nothing. */
+static bool tell_left_accesses(struct kernel_plan *plan, const struct gt_graft_result *result)
+{
+	unsigned left = result->left_shared + result->left_local + result->left_other;
+
+	if (!left)
+		return false;
+	plan->reason = GT_REASON_UNSUPPORTED;
+	snprintf(plan->why, sizeof(plan->why),
+		 "without %u of %u instructions that access memory (in shared memory %u, in local memory %u, of other forms %u)",
+		 left, left + gt_graft_result_accesses(result), result->left_shared, result->left_local, result->left_other);
+	return true;
 }
 
 static void take_result(struct kernel_plan *plan, const struct gt_graft_result *result, int r, const char *why)
@@ -150,11 +167,15 @@ static void take_result(struct kernel_plan *plan, const struct gt_graft_result *
 	else if (plan->left_out)
 		refuse(plan, GT_REASON_NO_PTX,
 		       "without its programs at memory accesses, instructions or blocks, which need PTX");
+	else
+		plan->left_out = tell_left_accesses(plan, result);
 }
 
 static void graft(struct gt_graft_build *build)
 {
-	unsigned flags = gt_session.flags & GT_CONFIG_ONLY_GRAFT ? GT_GRAFT_FORCE : 0, count = 0;
+	unsigned flags = (gt_session.flags & GT_CONFIG_ONLY_GRAFT ? GT_GRAFT_FORCE : 0) |
+			 (gt_session.flags & GT_CONFIG_GRAFT_ACCESSES ? GT_GRAFT_FORCE_ACCESSES : 0);
+	unsigned count = 0;
 	struct gt_graft_plan *plans = calloc(build->count + 1, sizeof(*plans));
 	struct gt_graft_result *results = calloc(build->count + 1, sizeof(*results));
 	unsigned *indices = calloc(build->count + 1, sizeof(*indices));
@@ -202,6 +223,15 @@ static int add_kernel(void *data, const struct gt_cubin_kernel *code)
 	return 0;
 }
 
+/* Nothing is left to wish for; what programs at memory accesses see is more true to the program's text in PTX. */
+static bool is_complete(const struct kernel_plan *plan)
+{
+	for (unsigned point = GT_POINT_LOAD; point < GT_GRAFT_POINTS; point++)
+		if (plan->probes[point])
+			return false;
+	return plan->done && !plan->left_out;
+}
+
 struct gt_graft_build *gt_graft_build_new(struct gt_source *source, bool programs)
 {
 	struct gt_graft_build *build = calloc(1, sizeof(*build));
@@ -229,7 +259,7 @@ struct gt_graft_build *gt_graft_build_new(struct gt_source *source, bool program
 	if (programs && build->wanted)
 		graft(build);
 	for (unsigned i = 0; i < build->count; i++)
-		build->complete += build->kernels[i].done && !build->kernels[i].left_out;
+		build->complete += is_complete(&build->kernels[i]);
 	return build;
 }
 

@@ -35,7 +35,7 @@ static bool try_stub(struct gt_cached_stub *cached, const unsigned *which, unsig
 
 static void make_stub(struct gt_cached_stub *cached)
 {
-	unsigned forms = cached->point == GT_POINT_EXIT ? GT_EXIT_FORMS : 1;
+	unsigned forms = cached->point == GT_POINT_ENTRY ? 1 : GT_EXIT_FORMS;
 	unsigned which[GT_PROBES_MAX], count = 0;
 
 	for (unsigned i = 0; i < gt_session.probe_count; i++)
