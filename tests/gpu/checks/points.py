@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs at memory accesses of machine code, which must be asked for: GPUTRACE_ROUTE=accesses, or graft-accesses."""
+
+import re
+
+from checks.compare import same_output
+from checks.cost import KERNELS, LIBRARIES, Costs
+from checks.registry import add_check, check
+from lab import Skip, expect, maps
+
+SPACES = 4  # generic, global, shared, local
+GENERIC, GLOBAL = range(2)
+LOAD, STORE, ATOMIC = (kind * SPACES for kind in range(3))
+COPIED = 8  # bytes of each thread's asynchronous copy in the program `accesses`, which have no program
+
+
+def forced(route):
+    return {"GPUTRACE_ROUTE": route}
+
+
+def only_known(lab):
+    if lab.device == "sim":
+        raise Skip("the software device runs no machine code")
+    if lab.arch != "90":
+        raise Skip("such programs are for compute capability 9.0 alone")
+
+
+@check
+def points_of_every_kind(lab):
+    """Accesses of every kind in machine code: those that programs can have are seen, with size and address; no more."""
+    only_known(lab)
+    program = lab.program("accesses")
+    bare, outcome = lab.bare(program), lab.run_object("accesses", program, env=forced("graft-accesses"))
+    same_output(outcome, bare)
+    right = {(int(kind) * SPACES + int(space)): list(map(int, numbers.split()))
+             for kind, space, numbers in re.findall(r"^access (\d) (\d) (.*)$", outcome.err, re.MULTILINE)}
+    seen = {key: [value % 2**64 for value in values] for key, values in maps(outcome.out).get("accesses", {}).items()}
+    seen = {key: values for key, values in seen.items() if values[0]}
+    threads = bare.number("threads")
+    loads = right[LOAD + GLOBAL]
+    expect(seen.get(LOAD + GLOBAL, [])[:2] == [loads[0] - threads, loads[1] - COPIED * threads],
+           f"loads of global memory: {seen.get(LOAD + GLOBAL)}, not {loads} less {threads} copies")
+    for key in (LOAD + GENERIC, STORE + GLOBAL):
+        expect(seen.get(key) == right[key], f"kind and space {key}: {seen.get(key)}, not {right[key]}")
+    # Compilers let one thread of a warp add for all.
+    atomics = seen.get(ATOMIC + GLOBAL, [0])[0]
+    expect(threads // 32 <= atomics <= right[ATOMIC + GLOBAL][0], f"{atomics} atomics, not up to {right[ATOMIC + GLOBAL]}")
+    expect(set(seen) == {LOAD + GLOBAL, LOAD + GENERIC, STORE + GLOBAL, ATOMIC + GLOBAL}, f"kinds and spaces {sorted(seen)}")
+    return f"{sum(values[0] for values in seen.values())} accesses of {len(seen)} kinds and spaces"
+
+
+def same_as_ptx(lab, name):
+    """Each access of a kernel that compilers have no reason to change is counted by either route."""
+    only_known(lab)
+    program = lab.program(name)
+    bare, seen = lab.bare(program), {}
+    for route in ("ptx", "graft-accesses"):
+        outcome = lab.run_object("points", program, env=forced(route))
+        same_output(outcome, bare)
+        seen[route] = {key: values for key, values in maps(outcome.out).get("points", {}).items()
+                       if values[0] and key % SPACES < 2}
+    expect(seen["ptx"], "no access was counted in PTX")
+    expect(seen["graft-accesses"] == seen["ptx"], f"{seen['graft-accesses']}, not {seen['ptx']}")
+    return f"{sum(values[0] for values in seen['ptx'].values())} accesses by both routes"
+
+
+def output_stays(lab, name, *args):
+    """With programs at the accesses of libraries' kernels."""
+    only_known(lab)
+    program = lab.program(name)
+    bare = lab.bare(program, *args)
+    outcome = lab.run_object("memory", program, *args, env=forced("accesses"))
+    same_output(outcome, bare)
+    counted = sum(values[0] for values in maps(outcome.out).get("accesses", {}).values())
+    expect(counted, f"no access was counted: {outcome.err[-300:]}")
+    _, kernels = lab.list_kernels(program, *args)
+    return f"same output, {counted} accesses of warps; {len(outcome.refusals())} of {len(kernels)} kernels without"
+
+
+add_check("points_vecadd", lambda lab: same_as_ptx(lab, "vecadd"))
+for name, args in (("cublas", ()), ("sort", ()), ("torch-step", ("eager",)), ("with-triton", ())):
+    add_check(f"points_{name}", lambda lab, name=name, args=args: output_stays(lab, name, *args), slow=True)
+
+
+@check(alone=True)
+def cost_of_points(lab):
+    """A counter at loads, stores and atomics of machine code, beside the same by PTX where there is some."""
+    only_known(lab)
+    texts = []
+    for program, kernels, routes in (("speed", KERNELS, ("ptx", "graft-accesses")),
+                                     ("speed-library", LIBRARIES, ("graft-accesses",))):
+        costs = Costs(lab, program, kernels)
+        for route in routes:
+            costs.probe("memory", "memory counter, each warp", {}, route)
+        texts.append(costs.finish(f"Cost at memory accesses of machine code, {program}"))
+    return "; ".join(texts)
