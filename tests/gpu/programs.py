@@ -55,8 +55,8 @@ PROGRAMS = {
     "threads-ptds": variant("threads.cu", "-default-stream=per-thread"),
     # CUDA runtime.
     **plain("accesses", "async", "attributes", "calls", "cluster", "conditional", "fault", "graph", "graph-change",
-            "gridsync", "hostfunc", "managed", "many", "mma", "parameters", "pdl", "pool", "printf", "returns", "shapes",
-            "speed", "surface", "texture", "threads", "variable", "warps"),
+            "gridsync", "hostfunc", "managed", "many", "mma", "parameters", "pdl", "points", "pool", "printf", "returns",
+            "shapes", "speed", "surface", "texture", "threads", "variable", "warps"),
     "cublas": variant("cublas.cu", "-lcublas"),
     "speed-library": variant("speed-library.cu", "-lcublas"),
     "cufft": variant("cufft.cu", "-lcufft"),

@@ -11,6 +11,7 @@ from lab import Skip, expect, maps
 SPACES = 4  # generic, global, shared, local
 GENERIC, GLOBAL = range(2)
 LOAD, STORE, ATOMIC = (kind * SPACES for kind in range(3))
+WAITING = 64 * 256 - 1000  # threads of the program `points` when they wait for one another: each stores once
 COPIED = 8  # bytes of each thread's asynchronous copy in the program `accesses`, which have no program
 
 
@@ -49,19 +50,40 @@ def points_of_every_kind(lab):
     return f"{sum(values[0] for values in seen.values())} accesses of {len(seen)} kinds and spaces"
 
 
+def counted_by(lab, route, program, bare):
+    """Accesses of global and generic memory, {kind and space: [how many, bytes]}; and what the program says of them."""
+    outcome = lab.run_object("points", program, env=forced(route))
+    same_output(outcome, bare)
+    seen = {key: values for key, values in maps(outcome.out).get("points", {}).items() if values[0] and key % SPACES < 2}
+    said = {int(kind) * SPACES + int(space): list(map(int, numbers.split()))
+            for kind, space, numbers in re.findall(r"^points (\d) (\d) (.*)$", outcome.err, re.MULTILINE)}
+    return seen, said
+
+
 def same_as_ptx(lab, name):
-    """Each access of a kernel that compilers have no reason to change is counted by either route."""
+    """Each access of kernels that compilers have no reason to change is counted by either route."""
     only_known(lab)
     program = lab.program(name)
-    bare, seen = lab.bare(program), {}
-    for route in ("ptx", "graft-accesses"):
-        outcome = lab.run_object("points", program, env=forced(route))
-        same_output(outcome, bare)
-        seen[route] = {key: values for key, values in maps(outcome.out).get("points", {}).items()
-                       if values[0] and key % SPACES < 2}
-    expect(seen["ptx"], "no access was counted in PTX")
-    expect(seen["graft-accesses"] == seen["ptx"], f"{seen['graft-accesses']}, not {seen['ptx']}")
-    return f"{sum(values[0] for values in seen['ptx'].values())} accesses by both routes"
+    bare = lab.bare(program)
+    right, said = counted_by(lab, "ptx", program, bare)
+    seen, _ = counted_by(lab, "graft-accesses", program, bare)
+    expect(right, "no access was counted in PTX")
+    expect(not said or said == right, f"by PTX {right}, not {said}")
+    expect(seen == right, f"{seen}, not {right}")
+    return f"{sum(values[0] for values in seen.values())} accesses by both routes"
+
+
+@check
+def points_that_wait(lab):
+    """Threads of a warp that wait for one another, with programs where they do: they go on, to the same end."""
+    only_known(lab)
+    program = lab.program("points")
+    bare = lab.bare(program, "spin")
+    outcome = lab.run_object("points", program, "spin", env=forced("graft-accesses"))
+    same_output(outcome, bare)
+    stores = maps(outcome.out).get("points", {}).get(STORE + GLOBAL, [0])[0]
+    expect(stores == WAITING, f"{stores} stores, not {WAITING}")
+    return f"{stores} stores"
 
 
 def output_stays(lab, name, *args):
@@ -77,7 +99,8 @@ def output_stays(lab, name, *args):
     return f"same output, {counted} accesses of warps; {len(outcome.refusals())} of {len(kernels)} kernels without"
 
 
-add_check("points_vecadd", lambda lab: same_as_ptx(lab, "vecadd"))
+for name in ("vecadd", "points"):
+    add_check(f"points_{name}", lambda lab, name=name: same_as_ptx(lab, name))
 for name, args in (("cublas", ()), ("sort", ()), ("torch-step", ("eager",)), ("with-triton", ())):
     add_check(f"points_{name}", lambda lab, name=name, args=args: output_stays(lab, name, *args), slow=True)
 
