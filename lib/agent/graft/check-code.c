@@ -198,13 +198,13 @@ const char *gt_check_uniform(const struct gt_code_pair *pair, const struct gt_co
 		int count = gt_uniform_places(word, places);
 
 		if (count < 0 || disturbs_warp(word))
-			return "the probes at exit may disturb threads that are still in the kernel";
+			return "the probes may disturb threads that are elsewhere in the kernel";
 		for (int k = 0; k < count; k++) {
 			unsigned number = gt_bits(word, places[k].at, 6);
 
 			if (places[k].written && number != GT_URZ &&
 			    (used[number] || used[(number + places[k].width - 1u) % GT_UR_COUNT]))
-				return "the probes at exit write a uniform register of the kernel";
+				return "the probes write a uniform register of the kernel";
 		}
 	}
 	return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code at a kernel's exit runs while other threads of the same warp may still be
- * anywhere in the kernel, or come to the exit later.  What a warp has only once
+ * Code at a kernel's exit, or at a memory access, runs while other threads of the same warp may
+ * be anywhere in the kernel, or come there later.  What a warp has only once
  * must not be disturbed: convergence barriers and uniform registers.
  *
  * Without convergence barriers threads that part in the stub stay apart, so what
@@ -11,6 +11,9 @@
 #include <stdlib.h>
 
 #include "lib/agent/graft/stub.h"
+
+#define WHERE(stub, begin, end) \
+	((stub)->point == GT_POINT_EXIT ? begin "at exit" end : begin "at memory accesses" end)
 
 static bool is_bmov(gt_word word)
 {
@@ -26,7 +29,7 @@ static const char *drop_convergence(struct gt_graft_stub *stub)
 
 		if (gt_op_proper(word) == GT_OPP_MATCH || gt_op_proper(word) == GT_OPP_REDUX ||
 		    gt_is_collective(word))
-			return "the probes' machine code needs the threads of a warp together at exit";
+			return WHERE(stub, "the probes' machine code needs the threads of a warp together ", "");
 		if (gt_op(word) == GT_OP_BSSY || gt_op(word) == GT_OP_BSYNC || gt_op(word) == GT_OP_BREAK ||
 		    is_bmov(word) || gt_op_proper(word) == GT_OPP_WARPSYNC)
 			stub->words[i] = gt_make_nop_like(word);
@@ -51,7 +54,7 @@ static const char *drop_descriptors(struct gt_graft_stub *stub)
 		gt_word word = gt_without_descriptor(stub->words[i]);
 
 		if (word != stub->words[i] && reaches_below(word))
-			return "the probes' machine code reaches below an address, which at exit has not been seen to work";
+			return WHERE(stub, "the probes' machine code reaches below an address, which ", " has not been seen to work");
 		stub->words[i] = word;
 	}
 	return NULL;
@@ -62,7 +65,7 @@ static const char *check_waiting(const struct gt_graft_stub *stub)
 {
 	for (unsigned i = 0; i < stub->count; i++)
 		if (gt_op_proper(stub->words[i]) == GT_OPP_NANOSLEEP)
-			return "the probes' machine code waits for other threads, which at exit has not been seen to work";
+			return WHERE(stub, "the probes' machine code waits for other threads, which ", " has not been seen to work");
 	return NULL;
 }
 
@@ -128,7 +131,7 @@ int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why)
 	if (!leaders)
 		*ret_why = "out of memory";
 	else if (!groups_stay_together(stub, leaders))
-		*ret_why = "the probes' machine code needs the threads of a warp together at exit";
+		*ret_why = WHERE(stub, "the probes' machine code needs the threads of a warp together ", "");
 	free(leaders);
 	return *ret_why ? -EINVAL : 0;
 }
