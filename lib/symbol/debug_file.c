@@ -18,6 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/symbol/bounds.h"
+#include "lib/util/regular_file.h"
+
 #define BYTES_MAX (1l << 30)
 
 char *gt_debug_file_folders = "/usr/lib/debug";
@@ -61,11 +64,15 @@ static int open_link(Dwfl_Module *module, const char *folder, const char *link, 
 
 	if (asprintf(&path, "%.*s%s", length, folder, link) < 0)
 		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size && (apart || is_of(module, fd)))
+	fd = gt_open_regular(AT_FDCWD, path, 0, 0);
+	if (fd >= 0 && !fstat(fd, &status) && status.st_size)
 		copy = copy_of(fd, status.st_size);
 	if (fd >= 0)
 		close(fd);
+	if (copy >= 0 && (gt_bounds_excess(copy) || (!apart && !is_of(module, copy)))) {
+		close(copy);
+		copy = -1;
+	}
 	if (copy >= 0)
 		*ret_path = path;
 	else

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/symbol/bounds.h"
 #include "lib/symbol/debug_file.h"
 #include "lib/symbol/frame.h"
 #include "lib/symbol/inlined.h"
@@ -117,6 +118,12 @@ static void open_module(struct gt_module *module)
 
 	if (module->dwfl || module->fd < 0)
 		return;
+	module->reason = gt_bounds_excess(module->fd);
+	if (module->reason) {
+		close(module->fd);
+		module->fd = -1;
+		return;
+	}
 	elf_version(EV_CURRENT);
 	module->dwfl = dwfl_begin(&callbacks);
 	module->elf = elf_begin(module->fd, ELF_C_READ, NULL);

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lib/util/proc_stat.h"
+#include "lib/util/regular_file.h"
 
 /* ---- which process it is ---- */
 
@@ -143,9 +143,6 @@ static bool still_there(const struct gt_symbol_process *process)
  */
 static int open_inside(const struct gt_symbol_process *process, const char *path, uint64_t flags)
 {
-	struct open_how how = { .flags = flags | O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	struct stat status;
 	char link[64] = "/";
 	int root, fd;
 
@@ -156,12 +153,8 @@ static int open_inside(const struct gt_symbol_process *process, const char *path
 	root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -1;
-	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	fd = gt_open_regular(root, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 	close(root);
-	if (fd >= 0 && (fstat(fd, &status) || !S_ISREG(status.st_mode))) {
-		close(fd);
-		return -1;
-	}
 	return fd;
 }
 
@@ -175,8 +168,8 @@ static int open_mapped(const struct gt_symbol_process *process, const struct gt_
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, gt_proc_thread(process->pid),
 		 mapping->start, mapping->end);
-	fd = process->gone ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_ino == mapping->inode)
+	fd = process->gone ? -1 : gt_open_regular(AT_FDCWD, path, 0, 0);
+	if (fd >= 0 && !fstat(fd, &status) && status.st_ino == mapping->inode)
 		return fd;
 	if (fd >= 0)
 		close(fd);

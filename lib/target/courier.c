@@ -17,6 +17,7 @@
 #include "lib/target/mapped.h"
 #include "lib/util/error.h"
 #include "lib/util/proc_stat.h"
+#include "lib/util/regular_file.h"
 
 const char *const gt_courier_libraries[] = { "libc.so.6", "libpthread.so.0", "libdl.so.2", NULL };
 
@@ -161,7 +162,7 @@ static int is_supported(pid_t pid)
 /* Where the executable segment of the file ends, as an offset in it; 0: not known. */
 static uint64_t code_end(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = gt_open_regular(AT_FDCWD, path, 0, 0);
 	uint64_t end = 0;
 	GElf_Phdr p;
 	size_t count;
@@ -170,7 +171,7 @@ static uint64_t code_end(const char *path)
 	if (fd < 0)
 		return 0;
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (elf && !elf_getphdrnum(elf, &count)) {
 		for (size_t i = 0; i < count; i++) {
 			if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && p.p_flags & PF_X)

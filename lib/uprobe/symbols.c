@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/util/error.h"
+#include "lib/util/regular_file.h"
 
 struct walk {
 	Elf *elf;
@@ -77,14 +78,14 @@ int gt_file_functions(const char *path, bool all,
 	bool readable;
 	int fd, r;
 
-	/* Without waiting, should it be a pipe. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0) {
-		r = -errno;
-		return gt_error(r, "%s: %s", path, strerror(-r));
-	}
+	/* A process that loads it may have chosen it, and may cut it off: what was mapped would be our end then. */
+	fd = gt_open_regular(AT_FDCWD, path, 0, 0);
+	if (fd == -ENODEV)
+		return gt_error(-ENOEXEC, "%s is not a shared library with exported functions", path);
+	if (fd < 0)
+		return gt_error(fd, "%s: %s", path, strerror(-fd));
 	elf_version(EV_CURRENT);
-	walk.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	walk.elf = elf_begin(fd, ELF_C_READ, NULL);
 	readable = walk.elf && elf_kind(walk.elf) == ELF_K_ELF;
 	r = readable ? scan(&walk, all) : -ENOEXEC;
 	elf_end(walk.elf);

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <grp.h>
 #include <gputrace/gputrace.h>
 #include <linux/sched.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -311,6 +313,109 @@ START_TEST(test_debug_file_apart)
 		 "objcopy --add-gnu-debuglink=copy.debug copy.so%s", folder, LIBRARY,
 		 _i ? " && rm copy.debug && mkfifo copy.debug" : "");
 	ck_assert_int_eq(system(command), 0);
+	start(&program, 0, path, NULL);
+	named(at(program.pid, 0, program.place), _i ? "library_place" : "inlined_inner");
+	end(&program);
+	remove_folder(folder);
+}
+END_TEST
+
+/* To open a device may do something, so what is no file is not opened to see that it is none. */
+START_TEST(test_no_file_is_not_opened)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), fd;
+	char folder[64], path[96], pipe[96], command[512], events[1024];
+	struct program program;
+
+	copy_library(folder, path, "strip --strip-debug");
+	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
+	snprintf(command, sizeof(command), "cd %s && objcopy --only-keep-debug %s copy.debug && "
+		 "objcopy --add-gnu-debuglink=copy.debug copy.so && rm copy.debug && mkfifo pipe && ln -s pipe copy.debug",
+		 folder, LIBRARY);
+	ck_assert_int_eq(system(command), 0);
+	start(&program, 0, path, NULL);
+	ck_assert_int_ge(inotify_add_watch(watch, pipe, IN_OPEN), 0);
+	named(at(program.pid, 0, program.place), "library_place");
+	ck_assert_int_eq((int)read(watch, events, sizeof(events)), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	/* This is seen. */
+	fd = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	ck_assert_int_gt((int)read(watch, events, sizeof(events)), 0);
+	close(fd);
+	close(watch);
+	end(&program);
+	remove_folder(folder);
+}
+END_TEST
+
+/* Its first compressed section says that so much is in it. */
+static void claim(const char *path, uint64_t bytes)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	Elf *elf;
+
+	ck_assert_int_ge(fd, 0);
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	do {
+		section = elf_nextscn(elf, section);
+		ck_assert_ptr_nonnull(section);
+		ck_assert_ptr_nonnull(gelf_getshdr(section, &header));
+	} while (!(header.sh_flags & SHF_COMPRESSED));
+	ck_assert_int_eq((int)pwrite(fd, &bytes, sizeof(bytes), (off_t)(header.sh_offset + offsetof(Elf64_Chdr, ch_size))),
+			 (int)sizeof(bytes));
+	elf_end(elf);
+	close(fd);
+}
+
+/* The file would take more memory than there is: it is not read at all. */
+START_TEST(test_too_much)
+{
+	static const char *const reasons[] = {
+		"its file is larger than 4 GiB", "its file has more than 65279 sections", "more than 4 GiB in its sections",
+		"more than 4 GiB in its sections", NULL,
+	};
+	static const uint16_t more_than_fit_there;
+	char folder[64], path[96], command[256];
+	struct program program;
+	int fd;
+
+	copy_library(folder, path, "strip -N no_such_symbol");
+	snprintf(command, sizeof(command), "objcopy --compress-debug-sections=zlib %s", path);
+	ck_assert_int_eq(system(command), 0);
+	start(&program, 0, path, NULL);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (_i == 0)
+		ck_assert_int_eq(ftruncate(fd, (4l << 30) + 1), 0);
+	else if (_i == 1)
+		ck_assert_int_eq((int)pwrite(fd, &more_than_fit_there, 2, offsetof(Elf64_Ehdr, e_shnum)), 2);
+	else if (_i < 4)
+		claim(path, _i == 2 ? (4ull << 30) + 1 : UINT64_MAX);
+	close(fd);
+	if (reasons[_i])
+		nameless(at(program.pid, 0, program.place), reasons[_i]);
+	else
+		named(at(program.pid, 0, program.place), "inlined_inner");
+	end(&program);
+	remove_folder(folder);
+}
+END_TEST
+
+/* The same of a separate debugging file: then it is as if there were none. */
+START_TEST(test_too_much_in_debug_file)
+{
+	char folder[64], path[96], debug[96], command[512];
+	struct program program;
+
+	copy_library(folder, path, "strip --strip-debug");
+	snprintf(debug, sizeof(debug), "%s/copy.debug", folder);
+	snprintf(command, sizeof(command), "cd %s && objcopy --only-keep-debug --compress-debug-sections=zlib %s copy.debug && "
+		 "objcopy --add-gnu-debuglink=copy.debug copy.so", folder, LIBRARY);
+	ck_assert_int_eq(system(command), 0);
+	if (_i)
+		claim(debug, (4ull << 30) + 1);
 	start(&program, 0, path, NULL);
 	named(at(program.pid, 0, program.place), _i ? "library_place" : "inlined_inner");
 	end(&program);
@@ -675,6 +780,9 @@ static Suite *suite(void)
 	tcase_add_test(t, test_main_thread_has_ended);
 	tcase_add_test(t, test_stripped);
 	tcase_add_loop_test(t, test_debug_file_apart, 0, 2);
+	tcase_add_test(t, test_no_file_is_not_opened);
+	tcase_add_loop_test(t, test_too_much, 0, 5);
+	tcase_add_loop_test(t, test_too_much_in_debug_file, 0, 2);
 	tcase_add_test(t, test_deleted);
 	tcase_add_loop_test(t, test_cut_off, 0, 3);
 	tcase_add_test(t, test_hostile_file);
