@@ -225,6 +225,34 @@ static uint32_t make_clock(uint8_t *payload)
 	return sizeof(r);
 }
 
+static uint32_t make_copy(uint8_t *payload)
+{
+	struct gt_rec_copy r = { .launch = an_id(), .enter = now(), .leave = now(), .bytes = nasty(), .tid = (uint32_t)below(10),
+				 .context = (uint32_t)below(GPU_RINGS), .kind = (uint32_t)below(9),
+				 .untimed = (uint16_t)(below(3) ? 0 : below(7)), .waits = (uint16_t)below(2) };
+
+	memcpy(payload, &r, sizeof(r));
+	return sizeof(r);
+}
+
+static uint32_t make_copy_time(uint8_t *payload)
+{
+	struct gt_rec_copy_time r = { .launch = an_id(), .start = now(), .end = below(4) ? now() : 0, .error = below(100) };
+
+	memcpy(payload, &r, sizeof(r));
+	return sizeof(r);
+}
+
+static uint32_t make_event_clock(uint8_t *payload)
+{
+	uint64_t t = now();
+	struct gt_rec_event_clock r = { .context = (uint32_t)below(GPU_RINGS), .before = t - 1000, .after = t, .at = t - 500,
+					.error = below(100) };
+
+	memcpy(payload, &r, sizeof(r));
+	return sizeof(r);
+}
+
 static uint32_t make_call(uint8_t *payload);
 
 /* An address in our code, or anything. */
@@ -321,6 +349,7 @@ static void some_record(void)
 	} kinds[] = {
 		{ GT_REC_FUNCTION, make_function }, { GT_REC_LAUNCH, make_launch }, { GT_REC_CONTEXT, make_context },
 		{ GT_REC_CLOCK, make_clock }, { GT_REC_CALL, make_call }, { GT_REC_RANGE, make_range }, { GT_REC_NOTE, make_note },
+		{ GT_REC_COPY, make_copy }, { GT_REC_COPY_TIME, make_copy_time }, { GT_REC_EVENT_CLOCK, make_event_clock },
 		{ GT_REC_KERNEL, make_kernel }, { GT_REC_PRINTK, make_print }, { GT_REC_DATA, make_data },
 	};
 	uint64_t i = below(sizeof(kinds) / sizeof(kinds[0]));
