@@ -211,12 +211,27 @@ static const struct run_event *kernel_number(unsigned number)
 	return NULL;
 }
 
-/* On the GPU's clock, where only the copies' times have an error. */
+/* When the program had waited for what that call began. */
+static uint64_t waited_for(const struct run_event *call)
+{
+	uint64_t end = UINT64_MAX;
+
+	for (unsigned i = 0; i < run.events[GPUTRACE_EVENT_API]; i++) {
+		if (!strcmp(run.calls[i].name, "cuStreamSynchronize") && run.calls[i].time > call->end && run.calls[i].end < end)
+			end = run.calls[i].end;
+	}
+	ck_assert_uint_ne(end, UINT64_MAX);
+	return end;
+}
+
+/* On the GPU's clock, where only the copies' times have an error; and on the host's. */
 START_TEST(copies_lie_between_the_kernels_of_their_stream)
 {
 	struct run_options chosen = options();
 	char number[16];
 
+	chosen.api = true;
+	chosen.api_flags = by_agent;
 	snprintf(number, sizeof(number), "%d", ORDER);
 	run_target(&run, &chosen, "order", number, NULL);
 	check_program("order", number);
@@ -229,6 +244,8 @@ START_TEST(copies_lie_between_the_kernels_of_their_stream)
 		ck_assert_uint_eq(copy->stream, before->stream);
 		ck_assert_uint_eq(copy->context, before->context);
 		ck_assert_uint_le(before->gpu_end, copy->gpu_start + copy->error);
+		ck_assert_uint_le(call_of(copy)->time, copy->time + copy->error);
+		ck_assert_uint_le(copy->end, waited_for(call_of(copy)) + copy->error);
 		if (i < ORDER) {
 			ck_assert_uint_le(copy->gpu_end, kernel_number(i + 1)->gpu_start + copy->error);
 			/* Both are placed by the same clock of events, and between them a kernel ran. */

@@ -23,6 +23,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("-o", "--output", metavar="FILE.json", help="write a trace as well; open it at "
                         "https://ui.perfetto.dev")
     parser.add_argument("--api", action="store_true", help="have the driver's calls in that trace too")
+    parser.add_argument("--memcpy", action="store_true", help="have copies and memsets in that trace too")
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module, as for python3 -m")
     parser.add_argument("script", metavar="SCRIPT")
     arguments = parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
@@ -89,7 +90,7 @@ def main() -> None:
     options = parse()
     find(options)
     sys.excepthook = show
-    made = trace(api=options.api)
+    made = trace(api=options.api, memcpy=options.memcpy)
     reason = None
     try:
         made.start()

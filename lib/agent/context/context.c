@@ -339,10 +339,10 @@ void gt_contexts_tick(bool last)
 	for_each_context(context) {
 		if (context->stamping)
 			with_context(context, gt_stamp_take);
-		if (last) {
+		if (last)
 			with_context(context, gt_stamp_wait);
+		if (last && gt_copies_any(context))
 			with_context(context, gt_copies_collect_last);
-		}
 		settle(context);
 	}
 	pthread_mutex_unlock(&lock);

@@ -12,7 +12,7 @@
  * How long to look for the reference, which on an idle GPU takes some microseconds, before the
  * next time comes; and if none does.
  */
-#define PATIENCE_NS 200000u
+#define PATIENCE_NS 50000u
 #define LAST_PATIENCE_NS 1000000000u
 
 /* Readings at first, when nothing is known. */
