@@ -145,6 +145,23 @@ static void place(struct gt_queued *queued)
 		event->end = gt_reader_now();
 }
 
+/* Its call and the kernels of its stream say where its events cannot be. */
+static void learn(struct gt_target_context *context, const struct gt_rec_copy *copy, const struct gt_rec_copy_time *time)
+{
+	const struct gt_stream_work work = {
+		.stream = copy->stream, .enter = copy->enter, .leave = copy->leave,
+		.start = time->start, .end = time->end, .error = time->error,
+	};
+
+	gt_event_clock_after_host(&context->events, context->clock, copy->enter, time->start, time->error);
+	if (copy->waits)
+		gt_event_clock_before_host(&context->events, context->clock, copy->leave, time->start, time->error);
+	if (!context->order)
+		context->order = calloc(1, sizeof(*context->order));
+	if (context->order)
+		gt_stream_order_add_copy(context->order, &context->events, &work);
+}
+
 void gt_reader_take_copy_time(struct gputrace_reader *reader, struct gt_process *process, const uint8_t *payload,
 			      uint32_t size)
 {
@@ -161,11 +178,8 @@ void gt_reader_take_copy_time(struct gputrace_reader *reader, struct gt_process 
 		return;
 	process->copies->recent[place_of(record.launch)].waits = false;
 	context = gt_process_context(process, copy->context);
-	/* Its call says where its events cannot be. */
 	if (context)
-		gt_event_clock_not_before(&context->events, context->clock, copy->enter, record.start, record.error);
-	if (context && copy->waits)
-		gt_event_clock_not_after(&context->events, context->clock, copy->leave, record.start, record.error);
+		learn(context, copy, &record);
 	queued = new_event(process, copy);
 	if (queued) {
 		*(struct times *)(void *)queued->bytes = (struct times){ record, copy->enter, copy->leave, copy->waits };

@@ -66,30 +66,39 @@ void gt_event_clock_add(struct gt_event_clock *events, struct gputrace_clock *cl
 	take_reading(events, clock);
 }
 
-void gt_event_clock_not_before(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t host,
-			       uint64_t at, uint64_t error)
+/* What contradicts what is known says nothing here. */
+void gt_event_clock_after(struct gt_event_clock *events, uint64_t gpu, uint64_t at, uint64_t error)
 {
-	uint64_t least, most;
-	int64_t lo;
+	int64_t lo = (int64_t)(gpu - at - error - RESOLUTION_NS);
 
-	if (!events->known || error > ERROR_MAX || !bounds(clock, host, &least, &most))
-		return;
-	lo = (int64_t)(least - at - error - RESOLUTION_NS);
-	if (lo > events->lo && lo <= events->hi)
+	if (events->known && error <= ERROR_MAX && lo > events->lo && lo <= events->hi)
 		events->lo = lo;
 }
 
-void gt_event_clock_not_after(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t host,
-			      uint64_t at, uint64_t error)
+void gt_event_clock_before(struct gt_event_clock *events, uint64_t gpu, uint64_t at, uint64_t error)
+{
+	int64_t hi = (int64_t)(gpu - at + error + RESOLUTION_NS);
+
+	if (events->known && error <= ERROR_MAX && hi < events->hi && hi >= events->lo)
+		events->hi = hi;
+}
+
+void gt_event_clock_after_host(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t host,
+			       uint64_t at, uint64_t error)
 {
 	uint64_t least, most;
-	int64_t hi;
 
-	if (!events->known || error > ERROR_MAX || !bounds(clock, host, &least, &most))
-		return;
-	hi = (int64_t)(most - at + error + RESOLUTION_NS);
-	if (hi < events->hi && hi >= events->lo)
-		events->hi = hi;
+	if (bounds(clock, host, &least, &most))
+		gt_event_clock_after(events, least, at, error);
+}
+
+void gt_event_clock_before_host(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t host,
+				uint64_t at, uint64_t error)
+{
+	uint64_t least, most;
+
+	if (bounds(clock, host, &least, &most))
+		gt_event_clock_before(events, most, at, error);
 }
 
 bool gt_event_clock_to_gpu(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t at,

@@ -23,11 +23,16 @@ struct gt_event_clock {
 void gt_event_clock_add(struct gt_event_clock *events, struct gputrace_clock *clock,
 			const struct gt_rec_event_clock *record);
 
-/* An event with the time `at` happened after, or before, a moment of the host; error: of `at`. */
-void gt_event_clock_not_before(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t host,
+/*
+ * An event with the time `at` was passed after, or before, the GPU's clock showed that; or
+ * after, or before, a moment of the host.  error: of `at`.
+ */
+void gt_event_clock_after(struct gt_event_clock *events, uint64_t gpu, uint64_t at, uint64_t error);
+void gt_event_clock_before(struct gt_event_clock *events, uint64_t gpu, uint64_t at, uint64_t error);
+void gt_event_clock_after_host(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t host,
 			       uint64_t at, uint64_t error);
-void gt_event_clock_not_after(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t host,
-			      uint64_t at, uint64_t error);
+void gt_event_clock_before_host(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t host,
+				uint64_t at, uint64_t error);
 
 /* What %globaltimer showed when an event had the time `at`.  False: not known. */
 bool gt_event_clock_to_gpu(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t at,

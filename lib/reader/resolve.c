@@ -147,6 +147,21 @@ static void resolve_gpu_time(struct gputrace_event *event, const struct gt_proce
 	}
 }
 
+/* What a kernel says of the copies of its stream, if there are any. */
+static void learn_order(const struct gputrace_event *event, const struct gt_process *process)
+{
+	const struct gt_rec_launch *launch = gt_launches_find(process->launches, event->launch_id);
+	struct gt_target_context *context = gt_process_context(process, event->context);
+	struct gt_stream_work work = { .start = event->gpu_start, .end = event->gpu_end };
+
+	if (!launch || launch->flags & GT_LAUNCH_CAPTURED || !context || !context->order)
+		return;
+	work.stream = launch->stream;
+	work.enter = launch->enter;
+	work.leave = launch->leave;
+	gt_stream_order_add_kernel(context->order, &context->events, &work);
+}
+
 static bool has_launch(const struct gt_queued *queued)
 {
 	uint64_t launch = queued->event.launch_id;
@@ -185,6 +200,7 @@ void gt_reader_resolve(struct gt_queued *queued)
 	event->pid = process->pid;
 	switch (event->type) {
 	case GPUTRACE_EVENT_KERNEL:
+		learn_order(event, process);
 		resolve_gpu_time(event, process);
 		use_causality(event, process);
 		resolve_launch(event, process);

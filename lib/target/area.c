@@ -7,6 +7,7 @@
 
 #include "lib/ctx.h"
 #include "lib/object/map.h"
+#include "lib/target/context.h"
 #include "lib/target/target.h"
 
 /* Of copies of ended contexts' maps in one target: a process may make contexts without end. */
@@ -162,6 +163,7 @@ void gt_area_release(struct gt_process *process, unsigned index)
 	drop_instances(area);
 	reset_maps(process, index);
 	reset_rings(process, index);
+	gt_target_context_ended(gt_process_context(process, area->context->number));
 	area->context = NULL;
 	/* Pairs with the agent's acquire when it looks for an area. */
 	__atomic_store_n(&gt_process_area(process, index)->state, GT_CONTEXT_UNUSED, __ATOMIC_RELEASE);

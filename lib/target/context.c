@@ -92,6 +92,19 @@ int gt_target_context_seen(struct gt_process *process, const struct gt_rec_conte
 	return r;
 }
 
+void gt_target_context_ended(struct gt_target_context *context)
+{
+	free(context->order);
+	context->order = NULL;
+}
+
+void gt_target_context_free(struct gt_target_context *context)
+{
+	if (context)
+		gt_target_context_ended(context);
+	free(context);
+}
+
 /* Quickly at first, since one sample says nothing of the rate; then ten times a second. */
 static void update_clock(struct gputrace_gpu *gpu, uint64_t now)
 {

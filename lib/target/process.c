@@ -17,6 +17,7 @@
 #include "lib/reader/reader.h"
 #include "lib/target/area.h"
 #include "lib/target/config.h"
+#include "lib/target/context.h"
 #include "lib/target/target.h"
 #include "lib/util/error.h"
 
@@ -296,7 +297,7 @@ void gt_process_free(struct gt_process *process)
 	gt_launches_free(process->launches);
 	gt_copies_free(process->copies);
 	for (uint32_t i = 0; i < process->context_count; i++)
-		free(process->contexts[i]);
+		gt_target_context_free(process->contexts[i]);
 	free(process->contexts);
 	gt_ranges_free(process->ranges);
 	free(process->kernels);

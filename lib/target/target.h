@@ -11,7 +11,7 @@
 
 #include <gputrace/gputrace.h>
 
-#include "lib/reader/event_clock.h"
+#include "lib/reader/stream_order.h"
 #include "lib/target/gpu.h"
 #include "lib/target/kernel.h"
 #include "lib/target/layout.h"
@@ -26,7 +26,8 @@ struct gt_target_context {
 	int device;		/* ordinal as the program sees it */
 	const struct gputrace_gpu *gpu;	/* NULL: cannot be followed, and so below */
 	struct gputrace_clock *clock;	/* the GPU's, or the process's for it */
-	struct gt_event_clock events;	/* the reader's */
+	struct gt_event_clock events;	/* the reader's, and so below */
+	struct gt_stream_order *order;	/* NULL until there is a copy */
 };
 
 /* The piece of shared memory that one context after another uses. */

@@ -5,6 +5,7 @@
 #include <gputrace/gputrace.h>
 
 #include "lib/reader/event_clock.h"
+#include "lib/reader/stream_order.h"
 #include "lib/wire/wire.h"
 #include "tests/suite.h"
 
@@ -91,10 +92,10 @@ END_TEST
 START_TEST(calls_narrow)
 {
 	add(10000, 14000, 5000, 1);
-	gt_event_clock_not_before(&events, CLOCK, 12000, 5000, 0);
+	gt_event_clock_after_host(&events, CLOCK, 12000, 5000, 0);
 	/* 1,006,400 to 1,009,600 */
 	check_event(1014000, 1600 + 1 + 500);
-	gt_event_clock_not_after(&events, CLOCK, 13000, 5000, 0);
+	gt_event_clock_before_host(&events, CLOCK, 13000, 5000, 0);
 	/* to 1,008,600 */
 	check_event(1013500, 1100 + 1 + 500);
 }
@@ -103,16 +104,70 @@ END_TEST
 START_TEST(calls_that_say_nothing_change_nothing)
 {
 	/* Nothing is known that they could narrow. */
-	gt_event_clock_not_before(&events, CLOCK, 12000, 5000, 0);
+	gt_event_clock_after_host(&events, CLOCK, 12000, 5000, 0);
 	ck_assert(!events.known);
 	add(10000, 14000, 5000, 1);
 	/* Less than is known; more than can be; and what is as uncertain as that. */
-	gt_event_clock_not_before(&events, CLOCK, 9000, 5000, 0);
-	gt_event_clock_not_after(&events, CLOCK, 15000, 5000, 0);
-	gt_event_clock_not_before(&events, CLOCK, 20000, 5000, 0);
-	gt_event_clock_not_after(&events, CLOCK, 8000, 5000, 0);
-	gt_event_clock_not_before(&events, CLOCK, 12000, 5000, UINT64_MAX);
-	gt_event_clock_not_after(&events, CLOCK, 12000, 5000, UINT64_MAX);
+	gt_event_clock_after_host(&events, CLOCK, 9000, 5000, 0);
+	gt_event_clock_before_host(&events, CLOCK, 15000, 5000, 0);
+	gt_event_clock_after_host(&events, CLOCK, 20000, 5000, 0);
+	gt_event_clock_before_host(&events, CLOCK, 8000, 5000, 0);
+	gt_event_clock_after_host(&events, CLOCK, 12000, 5000, UINT64_MAX);
+	gt_event_clock_before_host(&events, CLOCK, 12000, 5000, UINT64_MAX);
+	check_event(1013000, 2600 + 1 + 500);
+}
+END_TEST
+
+/* A copy in stream 7, called for from 300 to 310; by its events it ran from 5000 to 5800. */
+static const struct gt_stream_work copy = { .stream = 7, .enter = 300, .leave = 310, .start = 5000, .end = 5800 };
+
+/* And a kernel of a stream, called for at a time, that ran on the GPU's clock. */
+static void add_kernel(struct gt_stream_order *order, uint64_t stream, uint64_t enter, uint64_t start, uint64_t end)
+{
+	const struct gt_stream_work kernel = { .stream = stream, .enter = enter, .leave = enter + 10, .start = start,
+					       .end = end };
+
+	gt_stream_order_add_kernel(order, &events, &kernel);
+}
+
+/*
+ * 1,004,400 to 1,009,600 are known; the kernel before ended at 1,012,000, so that at least
+ * 1,006,500 are between, and the next one began at 1,014,300: at most 1,009,000.
+ */
+START_TEST(kernels_of_the_stream_narrow)
+{
+	struct gt_stream_order order = { 0 };
+
+	add(10000, 14000, 5000, 1);
+	add_kernel(&order, 7, 100, 1011000, 1012000);
+	gt_stream_order_add_copy(&order, &events, &copy);
+	/* 1,006,500 to 1,009,600 */
+	check_event(1014050, 1550 + 1 + 500);
+	add_kernel(&order, 7, 400, 1014300, 1015000);
+	/* to 1,009,000 */
+	check_event(1013750, 1250 + 1 + 500);
+}
+END_TEST
+
+START_TEST(other_kernels_say_nothing)
+{
+	struct gt_stream_order order = { 0 };
+	struct gt_stream_work waits = copy;
+
+	add(10000, 14000, 5000, 1);
+	/* Of another stream; called for at the same time; and nothing is known of the end of one that waits. */
+	add_kernel(&order, 8, 100, 1011000, 1012000);
+	add_kernel(&order, 7, 295, 1011000, 1012000);
+	gt_stream_order_add_copy(&order, &events, &copy);
+	waits.stream = 9;
+	waits.end = 0;
+	gt_stream_order_add_copy(&order, &events, &waits);
+	add_kernel(&order, 9, 400, 1010000, 1011000);
+	check_event(1013000, 2600 + 1 + 500);
+	/* Only the latest are remembered. */
+	for (unsigned i = 0; i < GT_STREAM_WORK; i++)
+		gt_stream_order_add_copy(&order, &events, &waits);
+	add_kernel(&order, 7, 400, 1014300, 1015000);
 	check_event(1013000, 2600 + 1 + 500);
 }
 END_TEST
@@ -142,8 +197,8 @@ START_TEST(nonsense)
 	for (int i = 0; i < 100; i++) {
 		add(i, UINT64_MAX, UINT64_MAX / 3 * (uint64_t)i, 1ull << 40);
 		gt_event_clock_to_gpu(&events, CLOCK, UINT64_MAX - (uint64_t)i, &gpu, &error);
-		gt_event_clock_not_before(&events, CLOCK, UINT64_MAX, (uint64_t)i << 60, 1);
-		gt_event_clock_not_after(&events, CLOCK, (uint64_t)i << 59, UINT64_MAX, 1);
+		gt_event_clock_after_host(&events, CLOCK, UINT64_MAX, (uint64_t)i << 60, 1);
+		gt_event_clock_before_host(&events, CLOCK, (uint64_t)i << 59, UINT64_MAX, 1);
 	}
 }
 END_TEST
@@ -159,6 +214,8 @@ int main(void)
 	tcase_add_test(tcase, a_contradiction_begins_anew);
 	tcase_add_test(tcase, calls_narrow);
 	tcase_add_test(tcase, calls_that_say_nothing_change_nothing);
+	tcase_add_test(tcase, kernels_of_the_stream_narrow);
+	tcase_add_test(tcase, other_kernels_say_nothing);
 	tcase_add_test(tcase, the_clock_may_be_known_later);
 	tcase_add_test(tcase, nonsense);
 	return run_case("event clock", tcase);
