@@ -37,10 +37,11 @@ static const char *const gputrace_python_includedir = GPUTRACE_PYTHON_INCLUDEDIR
 # For gputrace.trace(): what is due, in one call, during which the program's own Python runs.
 RECORD = """
 struct gputrace_python_record {
-	uint64_t launch_id, start, end, time_error, duration, stream;
+	uint64_t launch_id, start, end, time_error, duration, stream, copy_bytes;
 	uint32_t kernel_id, grid[3], block[3], shared_bytes;
 	int32_t device, tid;
-	int32_t run;	/* 0: a launch, of which only kernel_id counts */
+	int32_t type;	/* of the event; of a launch only kernel_id counts */
+	int32_t copy_kind;
 };
 """
 
@@ -50,7 +51,7 @@ static void gputrace_python_take(const struct gputrace_event *event, struct gput
 	const uint32_t *grid = gputrace_event_get_grid(event), *block = gputrace_event_get_block(event);
 	int i;
 
-	record->run = gputrace_event_get_type(event) == GPUTRACE_EVENT_KERNEL;
+	record->type = gputrace_event_get_type(event);
 	record->launch_id = gputrace_event_get_launch_id(event);
 	record->start = gputrace_event_get_time(event);
 	record->end = gputrace_event_get_end(event);
@@ -63,13 +64,15 @@ static void gputrace_python_take(const struct gputrace_event *event, struct gput
 		record->block[i] = block ? block[i] : 0;
 	}
 	record->shared_bytes = gputrace_event_get_shared_bytes(event);
+	record->copy_kind = gputrace_event_get_copy_kind(event);
+	record->copy_bytes = gputrace_event_get_copy_bytes(event);
 	record->device = gputrace_event_get_device(event);
 	record->tid = gputrace_event_get_tid(event);
 }
 
 /*
- * Put what is due into the file, and runs and successful launches of kernels into records, until there
- * are so many, nothing is left, or a note comes (*ret_note, else NULL).  How many records there are.
+ * Put what is due into the file, and runs and successful launches of kernels, and copies, into records, until
+ * there are so many, nothing is left, or a note comes (*ret_note, else NULL).  How many records there are.
  */
 static unsigned gputrace_python_drain(struct gputrace_reader *reader, struct gputrace_writer *writer,
 				      struct gputrace_python_record *records, unsigned capacity,
@@ -86,6 +89,7 @@ static unsigned gputrace_python_drain(struct gputrace_reader *reader, struct gpu
 				break;
 			/* fall through */
 		case GPUTRACE_EVENT_KERNEL:
+		case GPUTRACE_EVENT_COPY:
 			gputrace_python_take(event, &records[count++]);
 			break;
 		case GPUTRACE_EVENT_NOTE:

@@ -168,6 +168,12 @@ class Tracing(unittest.TestCase):
             cuda = Cuda()
             cuda.launch("add_one")
             self.assertEqual(cuda.count(), 32)
+        kinds = [(copy.kind, copy.bytes) for copy in sorted(t.copies(), key=lambda copy: copy.launch_id)]
+        self.assertEqual(kinds, [(gputrace.CopyKind.MEMSET, 4), (gputrace.CopyKind.DEVICE_TO_HOST, 4)])
+        for copy in t.copies():
+            self.assertIsNotNone(copy.time_error)
+            self.assertLessEqual(copy.start, copy.end)
+        self.assertRegex(str(t), r"\n2 copies and memsets of 8 bytes: \d+\.\d{3} us$")
         with tempfile.NamedTemporaryFile() as file:
             t.save(file.name)
             with open(file.name) as text:

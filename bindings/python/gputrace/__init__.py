@@ -40,16 +40,16 @@ from .records import Records
 from .source import CompileError, Diagnostic, bpf, compile_bpf
 from .symbolizer import Frame, Symbolizer
 from .target import Device, Target
-from .tracing import KernelRun, KernelSum, Trace, expect_launches, trace
+from .tracing import CopyRun, KernelRun, KernelSum, Trace, expect_launches, trace
 from .writer import Format, Writer
 
 __version__ = version()
 
 __all__ = [
-    "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "CopyKind", "Device", "Diagnostic", "Drift",
-    "Error", "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image", "InstanceInfo",
-    "Kernel", "KernelRun", "KernelSum", "Link", "LogLevel", "MAP_HOST", "MMAPABLE", "Map", "MapType", "MapView",
-    "Moment", "Object", "Point", "Program", "Reader", "Records", "Route", "StackEnd", "Symbolizer", "Target",
-    "Trace", "Writer", "bpf", "compile_bpf", "escape", "expect_launches", "gpu_context", "host_pair", "range", "trace",
-    "version",
+    "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "CopyKind", "CopyRun", "Device", "Diagnostic",
+    "Drift", "Error", "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image",
+    "InstanceInfo", "Kernel", "KernelRun", "KernelSum", "Link", "LogLevel", "MAP_HOST", "MMAPABLE", "Map",
+    "MapType", "MapView", "Moment", "Object", "Point", "Program", "Reader", "Records", "Route", "StackEnd",
+    "Symbolizer", "Target", "Trace", "Writer", "bpf", "compile_bpf", "escape", "expect_launches", "gpu_context",
+    "host_pair", "range", "trace", "version",
 ]

@@ -25,7 +25,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Type, T
 from ._cffi import ffi, lib
 from ._library import guard, readable, text
 from .ctx import Context
-from .event import UNKNOWN
+from .event import UNKNOWN, CopyKind, EventType
 from .kernel import Kernel
 from .object import Object
 from .program import Program
@@ -54,6 +54,22 @@ class KernelRun:
     grid: Tuple[int, int, int]
     block: Tuple[int, int, int]
     shared_bytes: int
+    stream: int
+    device: int
+    tid: int
+
+
+@dataclass(frozen=True)
+class CopyRun:
+    """A copy or a memset, as far as these were asked for.  Times are nanoseconds of CLOCK_MONOTONIC."""
+
+    kind: CopyKind  #: from where to where
+    bytes: int
+    launch_id: int  #: that of its call
+    start: int
+    end: int
+    time_error: Optional[int]  #: start and end are right within this many ns; None: when it ran is not known
+    duration: int  #: by the GPU's own clock; 0 when it is not known
     stream: int
     device: int
     tid: int
@@ -100,6 +116,20 @@ def _run_of(record: Any, name: str) -> KernelRun:
         tid=record.tid)
 
 
+def _copy_of(record: Any) -> CopyRun:
+    return CopyRun(
+        kind=CopyKind(record.copy_kind),
+        bytes=record.copy_bytes,
+        launch_id=record.launch_id,
+        start=record.start,
+        end=record.end,
+        time_error=None if record.time_error == UNKNOWN else record.time_error,
+        duration=record.duration,
+        stream=record.stream,
+        device=record.device,
+        tid=record.tid)
+
+
 class Trace:
     """What trace() gives: start() and stop() it, or use it in a ``with`` statement; then ask it."""
 
@@ -109,6 +139,7 @@ class Trace:
                                      "agent": agent, "ring_bytes": ring_bytes, "ctx": ctx}
         self._records: List[bytes] = []  # not looked at yet
         self._runs: List[KernelRun] = []
+        self._copies: List[CopyRun] = []
         self._launches: Dict[str, int] = {}
         self._target: Optional[Target] = None
         self._error: Optional[BaseException] = None
@@ -200,7 +231,9 @@ class Trace:
             for batch in self._records:
                 for record in ffi.from_buffer(f"{RECORD}[]", batch):
                     name = names.get(record.kernel_id, "(unknown kernel)")
-                    if record.run:
+                    if record.type == EventType.COPY:
+                        self._copies.append(_copy_of(record))
+                    elif record.type == EventType.KERNEL:
                         self._runs.append(_run_of(record, name))
                     else:
                         self._launches[name] = self._launches.get(name, 0) + 1
@@ -228,6 +261,11 @@ class Trace:
         """Every run of a kernel, in the order of their ends; pandas.DataFrame() takes the list as it is."""
         self._look()
         return list(self._runs)
+
+    def copies(self) -> List[CopyRun]:
+        """Every copy and memset, if trace() was told memcpy=True, in the order of their ends."""
+        self._look()
+        return list(self._copies)
 
     def launches(self, name: Optional[str] = None) -> int:
         """Successful launches, of the kernels of one name or of all."""
@@ -264,6 +302,9 @@ class Trace:
         lines.append(rule)
         lines.append(f"{sum(s.launches for s in sums)} launches, {len(self._runs)} runs, "
                      f"GPU time total: {whole / 1000:.3f} us" + (f", {self.lost} records lost" if self.lost else ""))
+        if self._copies:
+            lines.append(f"{len(self._copies)} copies and memsets of {sum(c.bytes for c in self._copies)} bytes: "
+                         f"{sum(c.duration for c in self._copies) / 1000:.3f} us")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -290,8 +331,8 @@ def trace(*, attach: Sequence[Union[Object, Program]] = (), api: bool = False, c
     api         record the driver's calls too
     copies      times also of kernels that were loaded while no trace was on, by copies of them
                 (GPUTRACE_LIVE_COPIES), where their images can be found
-    memcpy      have copies and memsets of memory, and when they ran, in the file of Trace.save()
-                (not tried on a real GPU yet)
+    memcpy      record copies and memsets of memory, and when they ran: Trace.copies(), and in the file of
+                Trace.save() (not tried on a real GPU yet)
     agent       path of libgputrace-agent.so; default: the installed one
     ring_bytes  room for what was not taken in yet, a power of two; default 4 MiB
     """
