@@ -16,6 +16,8 @@
 #include "lib/util/proc_stat.h"
 #include "lib/util/regular_file.h"
 
+#define UPROBES_PAGE "[uprobes]"	/* as /proc/PID/maps has it */
+
 /* ---- which process it is ---- */
 
 int gt_identity_read(int pid, struct gt_identity *identity)
@@ -349,6 +351,17 @@ static const struct gt_mapping *find_mapping(struct gt_symbol_process *process, 
 	return gt_mappings_find(&process->mappings, address);
 }
 
+/*
+ * The address of the kernel's that a function returns to whose return is watched by a
+ * uprobe begins a page, so that the place before it is in nothing.
+ */
+static const struct gt_mapping *find_uprobes_page(struct gt_symbol_process *process, uint64_t address)
+{
+	const struct gt_mapping *mapping = (address + 1) % 4096 ? NULL : find_mapping(process, address + 1);
+
+	return mapping && !strcmp(mapping->path, UPROBES_PAGE) ? mapping : NULL;
+}
+
 /* The place as it is known so far, blank when it is not. */
 static struct gt_place *find_place(struct gt_symbol_process *process, uint64_t address)
 {
@@ -398,6 +411,8 @@ struct gt_place *gt_symbol_process_place(struct gt_symbol_process *process, uint
 		return place;
 	mapping = find_mapping(process, address);
 	if (!mapping)
+		mapping = find_uprobes_page(process, address);
+	if (!mapping)
 		mapping = made_unseen(process, address);
 	if (!mapping)
 		return place;
@@ -405,6 +420,8 @@ struct gt_place *gt_symbol_process_place(struct gt_symbol_process *process, uint
 	if (!place->module)
 		return NULL;
 	place->offset = address - mapping->start + (place->module->generated ? 0 : mapping->offset);
+	if (address < mapping->start)
+		place->offset = 0;
 	/* Now, since the file may go with the process. */
 	if (place->module->generated && find_in_perf_map(process, address, &entry))
 		return NULL;
@@ -432,6 +449,8 @@ static int name_generated_code(struct gt_symbol_process *process, const struct g
 	frame->offset = place->offset;
 	if (!entry) {
 		frame->reason = !strncmp(frame->module, "[v", 2) ? "code that the kernel provides" :
+				!strcmp(frame->module, UPROBES_PAGE) ?
+				"the kernel's, in place of a caller that is not known: the function's return is watched by a uprobe" :
 				process->perf.full ? "code made at run time, and its /tmp/perf-PID.map is too large to be read to its end" :
 				"code made at run time, and no /tmp/perf-PID.map names it";
 		return 0;

@@ -279,6 +279,38 @@ START_TEST(through_code_made_at_run_time)
 }
 END_TEST
 
+/*
+ * Hooks find the kernel's address, and not where the function returns to: that caller is missing, which is told, and
+ * those above it are there since it has a frame pointer.
+ */
+START_TEST(past_a_function_whose_return_is_watched)
+{
+	static const char *const names[] = {
+		"launch", "py::forward:/made.py", "evaluate", "-", "enter",
+		"chain_last", "chain_aligned", "chain_registers", "chain_first", "work_made", "main", NULL
+	};
+	const char *const argv[] = { PROGRAM, "made", CHAIN_LIBRARY, NULL };
+	const struct gputrace_api_opts opts = unwinding(16384);
+	struct gputrace_link *functions;
+	char path[64];
+
+	spawn(argv);
+	ck_assert_int_eq(gputrace_attach_api(session.target, &opts, &session.link), 0);
+	ck_assert_msg(!gputrace_attach_functions(session.target, "./" PROGRAM, "evaluate", NULL, &functions), "%s",
+		      gputrace_last_error());
+	resume();
+	start_reader();
+	session.only_launches = true;
+	follow(true);
+	gputrace_link_unref(functions);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", gputrace_target_get_pid(session.target));
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_uint_eq(session.seen.launches, 1);
+	assert_complete(names, "_start");
+	ck_assert_ptr_nonnull(strstr(session.seen.why, "return is watched by a uprobe"));
+}
+END_TEST
+
 /* The functions of 4 KiB that are in the copy, and then it says that there is more. */
 START_TEST(deeper_than_the_copy)
 {
@@ -486,6 +518,7 @@ int main(void)
 	tcase_add_test(agent, options_that_make_no_sense);
 	suite_add_tcase(suite, agent);
 	if (!geteuid()) {
+		tcase_add_test(agent, past_a_function_whose_return_is_watched);
 		uprobes = common_tests("uprobes", setup_uprobes);
 		tcase_add_test(uprobes, of_any_function);
 		tcase_add_test(uprobes, functions_whose_return_is_watched);
