@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When copies and memsets ran: all of them, what they did, where they lie, and that the program notices nothing. */
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -425,8 +426,13 @@ END_TEST
 /* With copies on their way; the program goes on alone, and is waited for. */
 static void detach_target(struct run *r, const struct gputrace_event *event)
 {
+	struct gputrace_link *link = NULL;
+
 	if (gputrace_event_get_type(event) != GPUTRACE_EVENT_COPY || copies() != 30)
 		return;
+	/* That has to be done before it runs. */
+	ck_assert_int_eq(gputrace_attach_copies(r->target, &link), -EBUSY);
+	ck_assert_ptr_null(link);
 	ck_assert_int_eq(gputrace_target_detach(r->target, PATIENCE_MS), 0);
 	while (!gputrace_target_has_exited(r->target, NULL))
 		usleep(1000);

@@ -23,7 +23,7 @@
 static char folder[64], path[96];
 static struct gputrace_target *target;
 static struct gputrace_reader *reader;
-static struct gputrace_link *links[3];
+static struct gputrace_link *links[4];
 
 static void setup(void)
 {
@@ -60,13 +60,14 @@ static void prepare(const char *what, const char *number)
 	ck_assert_int_eq(gputrace_attach_timeline(target, &links[0]), 0);
 	ck_assert_int_eq(gputrace_attach_api(target, &api, &links[1]), 0);
 	ck_assert_int_eq(gputrace_attach_nvtx(target, &links[2]), 0);
+	ck_assert_int_eq(gputrace_attach_copies(target, &links[3]), 0);
 	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
 }
 
 static void finish(void)
 {
 	gputrace_reader_unref(reader);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		gputrace_link_unref(links[i]);
 	gputrace_target_unref(target);
 }
@@ -86,7 +87,8 @@ static void write_event(FILE *file, const struct gputrace_event *e)
 		gputrace_event_get_gpu_start(e), gputrace_event_get_gpu_end(e), gputrace_event_get_launch_id(e),
 		gputrace_event_get_range_id(e), gputrace_event_get_external_id(e), gputrace_event_get_stream(e),
 		gputrace_event_get_return_value(e), gputrace_event_get_count(e), gputrace_event_get_kernel_id(e),
-		gputrace_event_get_context(e), gputrace_event_get_shared_bytes(e),
+		gputrace_event_get_context(e), gputrace_event_get_shared_bytes(e), gputrace_event_get_copy_bytes(e),
+		(uint64_t)gputrace_event_get_copy_kind(e),
 	};
 	const unsigned char *data;
 	size_t size;

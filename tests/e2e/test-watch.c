@@ -430,6 +430,7 @@ START_TEST(what_cannot_be)
 	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "only watched"));
 	ck_assert_int_eq(gputrace_attach_api(target, &by_agent, &link_), -EOPNOTSUPP);
 	ck_assert_int_eq(gputrace_attach_nvtx(target, &link_), -EOPNOTSUPP);
+	ck_assert_int_eq(gputrace_attach_copies(target, &link_), -EOPNOTSUPP);
 	gputrace_target_unref(target);
 	/* Also with nothing attached, letting go is the end. */
 	ck_assert_int_eq(gputrace_target_watch(NULL, GPUTRACE_EVERY_PROCESS, &target), 0);

@@ -3,7 +3,7 @@
  * When copies and memsets of the program run on the GPU: an event of ours before and one
  * behind it in the same stream, which say how long before another event of ours they
  * were passed; and that one is tied to the host's clock, see clock.c.  Nothing is
- * launched and nobody waits.
+ * launched for it, and no thread of the program waits for a copy.
  */
 #ifndef GT_AGENT_COPY_COPY_H
 #define GT_AGENT_COPY_COPY_H
@@ -15,7 +15,6 @@
 #include "lib/wire/wire.h"
 
 struct gt_context;
-struct gt_copy_function;
 
 /* One on its way. */
 struct gt_copy {
