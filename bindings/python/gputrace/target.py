@@ -127,7 +127,8 @@ class Target(Handle):
         """Let go of its processes, which go on; what was recorded can still be read, to the end of the stream.
 
         Waits until the kernels that carry programs have ended, at most timeout seconds (None: for ever), then
-        Error with errno ETIMEDOUT.
+        Error with errno ETIMEDOUT.  For a thread that is in a function of the driver it waits 10 seconds at most; then
+        the agent stays, idle, and the Error says so.
         """
         with guard:
             check(lib.gputrace_target_detach(self._pointer, -1 if timeout is None else round(timeout * 1000)))
