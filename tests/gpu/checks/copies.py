@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """When copies and memsets ran (--memcpy)."""
 
-import json
 import re
 import statistics
 
@@ -11,6 +10,29 @@ from checks.registry import check
 from lab import Skip, expect
 
 MEMCPY = ["--memcpy"]
+
+
+# Streams of every kind, captures, host functions, memory pools, threads, contexts that end.
+UNNOTICED = ("contexts", "handles", "launches", "async", "conditional", "graph", "graph-change", "hostfunc", "managed", "pool",
+             "threads", "threads-ptds")
+
+
+@check
+def copies_unnoticed(lab):
+    """Programs do the same while their copies are recorded, and all of these have times."""
+    said = []
+    for name in UNNOTICED:
+        try:
+            program = lab.program(name)
+        except Skip:
+            continue
+        bare = lab.bare(program)
+        recorded, trace = lab.record(program, options=[*MEMCPY, "--no-api"])
+        expect(recorded.out == bare.out, f"{name}: the output changed: {recorded.out[:300]!r}, not {bare.out[:300]!r}")
+        untimed = [event["args"]["text"] for event in trace.events if event.get("cat") == "untimed"]
+        expect(not untimed, f"{name}: {len(untimed)} copies without times, the first: {untimed[:1]}")
+        said.append(f"{name} {len(trace.copies)}")
+    return ", ".join(said)
 
 
 @check(alone=True)
