@@ -139,10 +139,11 @@ static void place(struct gt_queued *queued)
 {
 	struct gputrace_event *event = &queued->event;
 
+	queued->told = gt_reader_now();
 	if (gt_copy_resolve(queued))
 		event->end -= event->time_error < event->end ? event->time_error : event->end;
 	else
-		event->end = gt_reader_now();
+		event->end = event->time;	/* when its call began */
 }
 
 /* Its call and the kernels of its stream say where its events cannot be. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/object/map.h"
+#include "lib/reader/launches.h"
 #include "lib/reader/print.h"
 #include "lib/reader/reader.h"
 #include "lib/target/area.h"
@@ -12,9 +13,13 @@
  * The earliest that the event can have ended, for its place in the queue: taken from there it is
  * resolved again, and goes back if it turns out to be later.
  */
-static void place(struct gputrace_event *event, const struct gt_target_context *context, uint64_t gpu)
+static void place(struct gt_queued *queued, const struct gt_target_context *context, uint64_t gpu)
 {
-	event->end = gt_reader_now();
+	const struct gt_rec_launch *launch = gt_launches_find(queued->process->launches, queued->event.launch_id);
+	struct gputrace_event *event = &queued->event;
+
+	queued->told = gt_reader_now();
+	event->end = launch ? launch->enter : queued->told;
 	event->time_error = UINT64_MAX;
 	if (gt_reader_host_time(context, gpu, &event->end, &event->time_error))
 		event->end -= event->time_error < event->end ? event->time_error : event->end;
@@ -36,7 +41,7 @@ static void take_kernel(struct gputrace_reader *reader, struct gt_process *proce
 		queued->event.context = context->number;
 		queued->event.gpu_start = record.start;
 		queued->event.gpu_end = record.end;
-		place(&queued->event, context, record.end);
+		place(queued, context, record.end);
 	}
 	gt_reader_push(reader, queued);
 }
@@ -60,7 +65,7 @@ static void take_print(struct gputrace_reader *reader, struct gt_process *proces
 		queued->event.launch_id = GT_LAUNCH_OF(record.launch);
 		queued->event.context = context->number;
 		queued->event.gpu_start = queued->event.gpu_end = record.time;
-		place(&queued->event, context, record.time);
+		place(queued, context, record.time);
 	}
 	gt_reader_push(reader, queued);
 }

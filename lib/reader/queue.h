@@ -14,6 +14,7 @@ struct gt_process;
 struct gt_queued {
 	struct gputrace_event event;
 	struct gt_process *process;	/* whose it is, NULL: nobody's */
+	uint64_t told;			/* when its record came, if the GPU's clock says when it was */
 	char bytes[];			/* copies of its text and data */
 };
 

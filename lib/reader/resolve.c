@@ -182,12 +182,14 @@ static bool has_time(const struct gt_queued *queued)
 uint64_t gt_reader_due(const struct gt_queued *queued, uint64_t window_ns)
 {
 	int type = queued->event.type;
+	bool untimed = type == GPUTRACE_EVENT_COPY ? !gt_copy_has_time(queued) :
+		       (type == GPUTRACE_EVENT_KERNEL || type == GPUTRACE_EVENT_PRINT) && !has_time(queued);
 
-	if (window_ns < LAUNCH_WINDOW_NS &&
-	    ((type == GPUTRACE_EVENT_KERNEL && !(has_launch(queued) && has_time(queued))) ||
-	     (type == GPUTRACE_EVENT_COPY && !gt_copy_has_time(queued))))
+	if (window_ns < LAUNCH_WINDOW_NS && type != GPUTRACE_EVENT_PRINT &&
+	    (untimed || (type == GPUTRACE_EVENT_KERNEL && !has_launch(queued))))
 		window_ns = LAUNCH_WINDOW_NS;
-	return queued->event.end + window_ns;
+	/* What has no time is in the queue by when it can have ended at the earliest, and is waited for from when it was told. */
+	return (untimed ? queued->told : queued->event.end) + window_ns;
 }
 
 void gt_reader_resolve(struct gt_queued *queued)

@@ -156,7 +156,7 @@ static void follow(struct run *run, struct gputrace_reader *reader, struct gputr
 			const char *name = gputrace_event_get_name(event);
 
 			/* Certainly out of order: earlier than another even at the ends of both errors. */
-			run->disorder += end + error < last;
+			run->disorder += error < UINT64_MAX - end && end + error < last;
 			if (error < end && end - error > last)
 				last = end - error;
 			take(run, event);
