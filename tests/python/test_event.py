@@ -81,7 +81,7 @@ class Events(unittest.TestCase):
         for event in reader:
             pointer = reader._pointer_of(event)
             for name in told:
-                expected = MADE_OF[name](pointer) if name in MADE_OF else getattr(lib, f"gputrace_event_get_{name}")(pointer)
+                expected = MADE_OF.get(name, getattr(lib, f"gputrace_event_get_{name}", None))(pointer)
                 self.assertEqual(getattr(event, name), expected, f"{name} of {event}")
                 told[name] += bool(expected)
         return told
