@@ -26,6 +26,7 @@ struct times {
 	struct gt_rec_copy_time time;	/* launch 0: not known */
 	uint64_t enter, leave;
 	bool waits;
+	bool settled;			/* it has been said when it ran */
 };
 
 void gt_copies_free(struct gt_copies *copies)
@@ -134,13 +135,70 @@ void gt_reader_take_copy(struct gputrace_reader *reader, struct gt_process *proc
 	process->copies->recent[place].waits = true;
 }
 
+/* Both times of the GPU's, and their error. */
+static bool find_gpu_times(struct gputrace_event *event, struct gt_target_context *context, const struct times *times,
+			   uint64_t *ret_error)
+{
+	uint64_t error;
+
+	if (!gt_event_clock_to_gpu(&context->events, context->clock, times->time.start, &event->gpu_start, ret_error))
+		return false;
+	*ret_error += times->time.error;
+	if (!times->waits)
+		return gt_event_clock_to_gpu(&context->events, context->clock, times->time.end, &event->gpu_end, &error);
+	if (gputrace_clock_from_host(context->clock, times->leave, GPUTRACE_CLOCK_BOUND_REGISTER, &event->gpu_end, &error))
+		return false;
+	if (event->gpu_end < event->gpu_start)
+		event->gpu_end = event->gpu_start;
+	return true;
+}
+
+/* One that waits ends when its function returned, which the host knows best. */
+static bool find_times(struct gputrace_event *event, struct gt_target_context *context, const struct times *times)
+{
+	uint64_t start_error, end_error, error;
+
+	if (!find_gpu_times(event, context, times, &error) ||
+	    !gt_reader_host_time(context, event->gpu_start, &event->time, &start_error) ||
+	    !gt_reader_host_time(context, event->gpu_end, &event->end, &end_error))
+		return false;
+	event->time_error = times->waits || start_error > end_error ? start_error : end_error;
+	if (times->waits)
+		event->end = times->leave;
+	else
+		gt_reader_keep_length(event, start_error, end_error);
+	event->time_error += error;
+	return true;
+}
+
+static bool resolve(struct gt_queued *queued)
+{
+	const struct times *times = (const void *)queued->bytes;
+	struct gputrace_event *event = &queued->event;
+	struct gt_target_context *context = gt_process_context(queued->process, event->context);
+
+	if (!times->time.launch)
+		return true;
+	if (!context || !context->clock || !find_times(event, context, times)) {
+		event->time = times->enter;
+		event->time_error = UINT64_MAX;
+		event->text = "when it ran is not known: nothing is known of the GPU's clock";
+		return false;
+	}
+	event->text = NULL;
+	gt_reader_confine_start(event, times->enter, times->waits ? times->leave : UINT64_MAX, !times->waits);
+	if (event->time > event->end)
+		event->time = event->end;
+	return true;
+}
+
 /* The earliest that it can have ended, for its place in the queue: see gpu_ring.c. */
 static void place(struct gt_queued *queued)
 {
 	struct gputrace_event *event = &queued->event;
 
 	queued->told = gt_reader_now();
-	if (gt_copy_resolve(queued))
+	if (resolve(queued))
 		event->end -= event->time_error < event->end ? event->time_error : event->end;
 	else
 		event->end = event->time;	/* when its call began */
@@ -183,7 +241,9 @@ void gt_reader_take_copy_time(struct gputrace_reader *reader, struct gt_process 
 		learn(context, copy, &record);
 	queued = new_event(process, copy);
 	if (queued) {
-		*(struct times *)(void *)queued->bytes = (struct times){ record, copy->enter, copy->leave, copy->waits };
+		*(struct times *)(void *)queued->bytes = (struct times){
+			.time = record, .enter = copy->enter, .leave = copy->leave, .waits = copy->waits,
+		};
 		place(queued);
 	}
 	gt_reader_push(reader, queued);
@@ -211,42 +271,6 @@ void gt_reader_close_copies(struct gputrace_reader *reader, struct gt_process *p
 	}
 }
 
-/* Both times of the GPU's, and their error. */
-static bool find_gpu_times(struct gputrace_event *event, struct gt_target_context *context, const struct times *times,
-			   uint64_t *ret_error)
-{
-	uint64_t error;
-
-	if (!gt_event_clock_to_gpu(&context->events, context->clock, times->time.start, &event->gpu_start, ret_error))
-		return false;
-	*ret_error += times->time.error;
-	if (!times->waits)
-		return gt_event_clock_to_gpu(&context->events, context->clock, times->time.end, &event->gpu_end, &error);
-	if (gputrace_clock_from_host(context->clock, times->leave, GPUTRACE_CLOCK_BOUND_REGISTER, &event->gpu_end, &error))
-		return false;
-	if (event->gpu_end < event->gpu_start)
-		event->gpu_end = event->gpu_start;
-	return true;
-}
-
-/* One that waits ends when its function returned, which the host knows best. */
-static bool find_times(struct gputrace_event *event, struct gt_target_context *context, const struct times *times)
-{
-	uint64_t start_error, end_error, error;
-
-	if (!find_gpu_times(event, context, times, &error) ||
-	    !gt_reader_host_time(context, event->gpu_start, &event->time, &start_error) ||
-	    !gt_reader_host_time(context, event->gpu_end, &event->end, &end_error))
-		return false;
-	event->time_error = times->waits || start_error > end_error ? start_error : end_error;
-	if (times->waits)
-		event->end = times->leave;
-	else
-		gt_reader_keep_length(event, start_error, end_error);
-	event->time_error += error;
-	return true;
-}
-
 bool gt_copy_has_time(const struct gt_queued *queued)
 {
 	const struct times *times = (const void *)queued->bytes;
@@ -258,23 +282,14 @@ bool gt_copy_has_time(const struct gt_queued *queued)
 		gt_reader_host_time(context, gpu, &host, &error));
 }
 
-bool gt_copy_resolve(struct gt_queued *queued)
+/*
+ * Once for all: what the clock of events learns later would often move a copy to before what was
+ * delivered meanwhile.
+ */
+void gt_copy_resolve(struct gt_queued *queued)
 {
-	const struct times *times = (const void *)queued->bytes;
-	struct gputrace_event *event = &queued->event;
-	struct gt_target_context *context = gt_process_context(queued->process, event->context);
+	struct times *times = (void *)queued->bytes;
 
-	if (!times->time.launch)
-		return true;
-	if (!context || !context->clock || !find_times(event, context, times)) {
-		event->time = times->enter;
-		event->time_error = UINT64_MAX;
-		event->text = "when it ran is not known: nothing is known of the GPU's clock";
-		return false;
-	}
-	event->text = NULL;
-	gt_reader_confine_start(event, times->enter, times->waits ? times->leave : UINT64_MAX, !times->waits);
-	if (event->time > event->end)
-		event->time = event->end;
-	return true;
+	if (!times->settled)
+		times->settled = resolve(queued);
 }

@@ -28,8 +28,8 @@ void gt_reader_close_copies(struct gputrace_reader *reader, struct gt_process *p
 /* One of the latest; NULL: it is none. */
 const struct gt_rec_copy *gt_copies_find(const struct gt_copies *copies, uint64_t id);
 
-/* When a queued one ran, as far as it is known by now.  False: its context's events cannot be placed yet. */
-bool gt_copy_resolve(struct gt_queued *queued);
+/* When a queued one ran, as far as it is known by now. */
+void gt_copy_resolve(struct gt_queued *queued);
 bool gt_copy_has_time(const struct gt_queued *queued);	/* or will never have one */
 
 #endif

@@ -351,22 +351,30 @@ static void copy_behind_gate(unsigned count)
 }
 
 /* Copies before, while and after somebody detaches at a kernel of its own. */
-static void copy_while_detached(void)
+/* There and back; not 0: something else came back. */
+static unsigned copy_round(CUstream stream, unsigned i, size_t bytes)
+{
+	memset(pinned, (int)i, KIB);
+	CHECK(cuMemcpyHtoDAsync_v2(device, pinned, bytes, stream));
+	CHECK(cuMemcpyDtoHAsync_v2(pinned + KIB, device, bytes, stream));
+	CHECK(cuStreamSynchronize(stream));
+	return memcmp(pinned, pinned + KIB, bytes) != 0;
+}
+
+/* Until there is a file, KIB at a time; then half as much. */
+static void copy_while_detached(const char *path)
 {
 	CUstream stream = new_stream();
 	unsigned wrong = 0;
 
-	for (unsigned i = 0; i < 2000; i++) {
-		memset(pinned, (int)i, KIB);
-		CHECK(cuMemcpyHtoDAsync_v2(device, pinned, KIB, stream));
-		CHECK(cuMemcpyDtoHAsync_v2(pinned + KIB, device, KIB, stream));
+	for (unsigned i = 0; i <= 10 || access(path, F_OK); i++) {
 		if (i == 10)
 			launch(stream, 1);
-		CHECK(cuStreamSynchronize(stream));
-		wrong += memcmp(pinned, pinned + KIB, KIB) != 0;
-		if (i < 100)
-			usleep(2000);
+		wrong += copy_round(stream, i, KIB);
+		usleep(2000);
 	}
+	for (unsigned i = 0; i < 1000; i++)
+		wrong += copy_round(stream, i, KIB / 2);
 	printf("wrong %u\n", wrong);
 }
 
@@ -397,7 +405,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "gate"))
 		copy_behind_gate(number);
 	else if (!strcmp(what, "detached"))
-		copy_while_detached();
+		copy_while_detached(argv[2]);
 	else
 		return 2;
 	return 0;

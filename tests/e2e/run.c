@@ -142,8 +142,18 @@ static void take(struct run *run, const struct gputrace_event *event)
 	}
 }
 
+static void detach_all(struct run *run, struct gputrace_link *const *links, const struct run_options *options)
+{
+	for (int i = 0; i < RUN_LINKS; i++) {
+		if (links[i])
+			ck_assert_int_eq(gputrace_link_detach(links[i]), 0);
+	}
+	if (options->detached)
+		options->detached(run);
+}
+
 static void follow(struct run *run, struct gputrace_reader *reader, struct gputrace_link *const *links,
-		   const char *detach_at)
+		   const struct run_options *options)
 {
 	const struct gputrace_event *event;
 	uint64_t last = 0;
@@ -162,13 +172,9 @@ static void follow(struct run *run, struct gputrace_reader *reader, struct gputr
 			take(run, event);
 			if (run->watch)
 				run->watch(run, event);
-			if (detach_at && name && gputrace_event_get_type(event) == GPUTRACE_EVENT_KERNEL &&
-			    !strcmp(name, detach_at)) {
-				for (int i = 0; i < RUN_LINKS; i++) {
-					if (links[i])
-						ck_assert_int_eq(gputrace_link_detach(links[i]), 0);
-				}
-			}
+			if (options->detach_at && name && gputrace_event_get_type(event) == GPUTRACE_EVENT_KERNEL &&
+			    !strcmp(name, options->detach_at))
+				detach_all(run, links, options);
 		}
 	}
 	ck_assert_msg(r == -ENODATA, "the program does not end (%d)", r);
@@ -249,7 +255,7 @@ void run_target(struct run *run, const struct run_options *options, ...)
 	ck_assert_int_eq(gputrace_reader_new(run->target, &reading, &reader), 0);
 	r = gputrace_target_resume(run->target);
 	ck_assert_msg(!r, "resume: %s", gputrace_last_error());
-	follow(run, reader, links, options->detach_at);
+	follow(run, reader, links, options);
 	ck_assert_uint_eq(run->lost, gputrace_reader_get_lost(reader));
 	restore(saved, file, run);
 	ck_assert_int_eq(gputrace_target_has_exited(run->target, &run->status), 1);

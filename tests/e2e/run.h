@@ -30,6 +30,7 @@ struct run_options {
 	uint32_t stack_frames;	/* of driver calls, at most 8 */
 	uint64_t gpu_ring_bytes, agent_ring_bytes;
 	const char *detach_at;	/* detach everything when a kernel of this name is first seen */
+	void (*detached)(struct run *run);	/* called then, if set */
 	bool real_device;
 };
 
