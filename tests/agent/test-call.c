@@ -50,11 +50,15 @@ struct gt_copy *gt_copy_begin(const struct gt_copy_function *function, const uin
 	return &copying.copy;
 }
 
-void gt_copy_end(struct gt_copy *copy, uint64_t leave, CUresult result)
+void gt_copy_end(struct gt_copy *copy, const struct gt_copy_function *function, const uint64_t *args, uint64_t leave,
+		 CUresult result)
 {
 	ck_assert_uint_le(leave, gt_now());
 	ck_assert_uint_ge(leave, copying.begun_at);
 	ck_assert_ptr_eq(copy, &copying.copy);
+	ck_assert_ptr_eq(function, copying.function);
+	for (unsigned i = 0; i < 12; i++)
+		ck_assert_uint_eq(args[i], copying.args[i]);
 	copying.ended++;
 	copying.result = result;
 }

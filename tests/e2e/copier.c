@@ -244,6 +244,26 @@ static void ask_after_waiting(void)
 	printf("idle %u\n", idle);
 }
 
+/* ---- what the driver refuses ---- */
+
+typedef CUresult batch_fn(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count, void *attributes,
+			  size_t *indices, size_t attribute_count, size_t *failed, CUstream stream);
+
+/*
+ * More copies than the arrays have, and than there is memory: before the driver looks at any, it sees
+ * that there are no attributes, and that this stream takes no batches.
+ */
+static void copy_refused_batch(void)
+{
+	batch_fn *batch = (batch_fn *)dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemcpyBatchAsync");
+	CUdeviceptr from = (uintptr_t)pinned;
+	size_t size = 1, failed;
+	CUresult refused = batch(&device, &from, &size, (size_t)1 << 44, NULL, NULL, 0, &failed, NULL);
+
+	CHECK(cuMemcpyHtoD_v2(device, pinned, 61));
+	printf("refused %d\n", refused != CUDA_SUCCESS);
+}
+
 /* ---- many ---- */
 
 static void copy_many(unsigned count)
@@ -394,6 +414,8 @@ int main(int argc, char **argv)
 		copy_beside_capture();
 	else if (!strcmp(what, "idle"))
 		ask_after_waiting();
+	else if (!strcmp(what, "refused"))
+		copy_refused_batch();
 	else if (!strcmp(what, "many"))
 		copy_many(number);
 	else if (!strcmp(what, "flat"))

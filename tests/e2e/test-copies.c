@@ -295,6 +295,19 @@ START_TEST(a_stream_is_idle_after_a_function_that_waits)
 }
 END_TEST
 
+/* What the driver would not look at is not looked at. */
+START_TEST(what_is_refused_is_not_read)
+{
+	struct run_options chosen = options();
+
+	run_target(&run, &chosen, "refused", NULL);
+	check_program("refused", NULL);
+	ck_assert_str_eq(run.output, "refused 1\n");
+	check_all_timed(1);
+	ck_assert_uint_eq(run.copies[0].bytes, 61);
+}
+END_TEST
+
 /* ---- many ---- */
 
 START_TEST(many_are_all_there)
@@ -483,6 +496,7 @@ int main(void)
 	tcase_add_test(tcase, captured_copies_are_left_alone);
 	tcase_add_test(tcase, a_capture_beside_is_not_disturbed);
 	tcase_add_test(tcase, a_stream_is_idle_after_a_function_that_waits);
+	tcase_add_test(tcase, what_is_refused_is_not_read);
 	tcase_add_test(tcase, many_are_all_there);
 	tcase_add_test(tcase, memory_is_flat);
 	tcase_add_test(tcase, threads_have_theirs);

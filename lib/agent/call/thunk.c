@@ -114,6 +114,14 @@ static void begin_copy(struct frame *frame)
 	frame->copy = gt_copy_begin(&frame->site->copy, args);
 }
 
+static void end_copy(const struct frame *frame, uint64_t leave, uint64_t result)
+{
+	uint64_t args[GT_CALL_ARGS];
+
+	copy_args(frame, args);
+	gt_copy_end(frame->copy, &frame->site->copy, args, leave, (CUresult)result);
+}
+
 static bool is_recorded(const struct gt_call_site *site)
 {
 	return site->level <= atomic_load_explicit(&gt_call_level, memory_order_relaxed);
@@ -240,7 +248,7 @@ __attribute__((used)) uint64_t gt_call_leave(const struct frame *frame, uint64_t
 		return result;
 	leave = gt_now();
 	if (frame->copy)
-		gt_copy_end(frame->copy, leave, (CUresult)result);
+		end_copy(frame, leave, result);
 	if (!frame->enter)
 		return result;
 	if (gt_enter() && atomic_load_explicit(&gt_active, memory_order_relaxed) &&

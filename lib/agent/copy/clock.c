@@ -43,7 +43,7 @@ static enum state ask(const struct gt_copy *copy, struct busy *busy)
 
 	if (is_busy(busy, copy->stream))
 		return RUNNING;
-	result = gt_cu.cuEventQuery(copy->is_async ? copy->end : copy->start);
+	result = gt_cu.cuEventQuery(copy->has_end ? copy->end : copy->start);
 	if (result != CUDA_ERROR_NOT_READY)
 		return result ? FAILED : ENDED;
 	/* The thread's own stream is one for each thread. */
@@ -161,10 +161,10 @@ static void tell(const struct gt_context_copies *own, const struct gt_copy *copy
 	struct gt_rec_copy_time record = { .launch = copy->record.launch };
 	uint64_t start, end = 0;
 
-	if (!between(copy->start, reference, &start) || (copy->is_async && !between(copy->end, reference, &end)))
+	if (!between(copy->start, reference, &start) || (copy->has_end && !between(copy->end, reference, &end)))
 		return;
 	record.start = own->at - start;
-	record.end = copy->is_async ? own->at - end : 0;
+	record.end = copy->has_end ? own->at - end : 0;
 	record.error = rounding(start);
 	gt_emit(GT_REC_COPY_TIME, &record, sizeof(record));
 }

@@ -50,26 +50,23 @@ static struct gt_copy *start(struct gt_context *context, CUstream stream)
 static struct gt_copy *begin(const struct gt_copy_function *function, const uint64_t *args)
 {
 	struct gt_context *context = gt_context_current();
-	struct gt_copy_work work = gt_copy_work(function, args);
+	CUstream stream = gt_copy_stream(function, args);
 	uint64_t enter = gt_now();
-	struct gt_copy *copy = start(context, work.stream);
+	struct gt_copy *copy = start(context, stream);
 
 	if (!copy)
 		return NULL;
-	copy->stream = work.stream;
-	copy->is_async = !work.waits;
+	copy->stream = stream;
+	copy->has_end = false;
 	copy->record = (struct gt_rec_copy){
 		.launch = gt_launch_next_id(),
 		.enter = enter,
-		.bytes = work.bytes,
-		.stream = gt_stream_is_default(work.stream) ? 0 : gt_stream_number(work.stream, false),
+		.stream = gt_stream_is_default(stream) ? 0 : gt_stream_number(stream, false),
 		.range = gt_thread_range(),
 		.external = gt_thread_external(),
 		.tid = gt_thread_id(),
 		.context = context ? context->number : UINT32_MAX,
-		.kind = work.kind,
 		.untimed = copy->record.untimed,
-		.waits = work.waits,
 	};
 	return copy;
 }
@@ -88,26 +85,41 @@ struct gt_copy *gt_copy_begin(const struct gt_copy_function *function, const uin
 	return copy;
 }
 
-/*
- * No event follows a function that has waited: to the program the stream is idle then.  A
- * capture may have begun since the one before was recorded.
- */
+/* A capture may have begun since the one before was recorded. */
 static void record_end(struct gt_copy *copy)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-	if (!copy->is_async || copy->record.untimed)
+	if (copy->record.untimed)
 		return;
 	if (gt_cu.cuStreamIsCapturing(copy->stream, &status) || status != CU_STREAM_CAPTURE_STATUS_NONE)
 		copy->record.untimed = GT_UNTIMED_CAPTURE;
 	else if (gt_cu.cuEventRecord(copy->end, copy->stream))
 		copy->record.untimed = GT_UNTIMED_EVENT;
+	else
+		copy->has_end = true;
+}
+
+/*
+ * No event follows a function that has waited: to the program the stream is idle then.  Behind
+ * others it comes as soon as it can; to look at a batch takes its time.
+ */
+static void describe(struct gt_copy *copy, const struct gt_copy_function *function, const uint64_t *args)
+{
+	struct gt_copy_work work;
+
+	if (function->is_async)
+		record_end(copy);
+	work = gt_copy_work(function, args);
+	if (!function->is_async && !work.waits)
+		record_end(copy);
+	copy->record.bytes = work.bytes;
+	copy->record.kind = work.kind;
+	copy->record.waits = work.waits;
 }
 
 static void finish(struct gt_copy *copy, CUresult result)
 {
-	if (!result)
-		record_end(copy);
 	/* What the GPU says of it comes later, so this has to be in the ring. */
 	if (!result)
 		gt_emit(GT_REC_COPY, &copy->record, sizeof(copy->record));
@@ -119,11 +131,14 @@ static void finish(struct gt_copy *copy, CUresult result)
 		gt_copy_runs(copy);
 }
 
-void gt_copy_end(struct gt_copy *copy, uint64_t leave, CUresult result)
+void gt_copy_end(struct gt_copy *copy, const struct gt_copy_function *function, const uint64_t *args, uint64_t leave,
+		 CUresult result)
 {
 	int saved = errno;
 
 	copy->record.leave = leave;
+	if (!result)
+		describe(copy, function, args);
 	finish(copy, result);
 	gt_leave();
 	errno = saved;

@@ -24,7 +24,7 @@ struct gt_copy {
 	CUevent start, end;
 	struct gt_rec_copy record;
 	CUstream stream;
-	bool is_async;			/* `end` was recorded */
+	bool has_end;			/* `end` was recorded */
 };
 
 struct gt_copy_list {
@@ -45,11 +45,13 @@ struct gt_context_copies {
 };
 
 /*
- * Around a call of the program's, which the function and its arguments tell of.  NULL: it
- * is not recorded.  In between the thread is in a hook.  leave: when it returned.
+ * Around a call of the program's, which the function and its arguments tell of; what these
+ * point to is read only if it succeeded.  NULL: it is not recorded.  In between the thread
+ * is in a hook.  leave: when it returned.
  */
 struct gt_copy *gt_copy_begin(const struct gt_copy_function *function, const uint64_t *args);
-void gt_copy_end(struct gt_copy *copy, uint64_t leave, CUresult result);
+void gt_copy_end(struct gt_copy *copy, const struct gt_copy_function *function, const uint64_t *args, uint64_t leave,
+		 CUresult result);
 
 /* pool.c: a place for one; NULL: all are taken.  Its events are made if they can be. */
 struct gt_copy *gt_copy_take(struct gt_context *context);

@@ -128,24 +128,19 @@ static bool is_host_side(CUmemorytype type, CUdeviceptr unified)
 
 static void look_at_plane(const CUDA_MEMCPY2D *copy, struct gt_copy_work *work)
 {
-	if (!copy)
-		return;		/* the program's mistake, the driver's to report */
 	work->bytes = copy->WidthInBytes * copy->Height;
 	work->kind = KIND_OF_SIDES(copy);
 }
 
 static void look_at_volume(const CUDA_MEMCPY3D *copy, struct gt_copy_work *work)
 {
-	if (!copy)
-		return;
 	work->bytes = copy->WidthInBytes * copy->Height * copy->Depth;
 	work->kind = KIND_OF_SIDES(copy);
 }
 
 static void look_at_peers(const CUDA_MEMCPY3D_PEER *copy, struct gt_copy_work *work)
 {
-	if (copy)
-		work->bytes = copy->WidthInBytes * copy->Height * copy->Depth;
+	work->bytes = copy->WidthInBytes * copy->Height * copy->Depth;
 }
 
 /* All of a batch are of one kind, or it has none. */
@@ -163,7 +158,7 @@ static void look_at_lines(const uint64_t *args, uint64_t count, struct gt_copy_w
 	const CUdeviceptr *to = (const void *)args[0], *from = (const void *)args[1];
 	const size_t *sizes = (const void *)args[2];
 
-	for (uint64_t i = 0; to && from && sizes && i < count; i++) {
+	for (uint64_t i = 0; i < count; i++) {
 		work->bytes += sizes[i];
 		add_kind(work, i, kind_of_addresses(from[i], to[i]));
 	}
@@ -172,7 +167,7 @@ static void look_at_lines(const uint64_t *args, uint64_t count, struct gt_copy_w
 /* Array operands count their width in elements, whose size only the array knows. */
 static void look_at_volumes(const CUDA_MEMCPY3D_BATCH_OP *ops, uint64_t count, struct gt_copy_work *work)
 {
-	for (uint64_t i = 0; ops && i < count; i++) {
+	for (uint64_t i = 0; i < count; i++) {
 		const CUmemcpy3DOperand *from = &ops[i].src, *to = &ops[i].dst;
 		bool from_array = from->type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
 		bool to_array = to->type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
@@ -222,15 +217,17 @@ static bool has_host_side(uint32_t kind)
 	       kind == GT_COPY_HOST_TO_HOST;
 }
 
+CUstream gt_copy_stream(const struct gt_copy_function *function, const uint64_t *args)
+{
+	CUstream stream = function->stream >= 0 ? (CUstream)args[function->stream] : NULL;
+
+	return !stream && function->per_thread ? CU_STREAM_PER_THREAD : stream;
+}
+
 struct gt_copy_work gt_copy_work(const struct gt_copy_function *function, const uint64_t *args)
 {
-	struct gt_copy_work work = {
-		.kind = function->kind,
-		.stream = function->stream >= 0 ? (CUstream)args[function->stream] : NULL,
-	};
+	struct gt_copy_work work = { .kind = function->kind };
 
-	if (!work.stream && function->per_thread)
-		work.stream = CU_STREAM_PER_THREAD;
 	look(function, args, &work);
 	work.waits = !function->is_async && has_host_side(work.kind);
 	return work;

@@ -34,15 +34,22 @@ struct gt_copy_function {
 /* By its index in the table of the driver's functions; shape GT_SHAPE_NONE: it does not copy, or it is one of CUDA 2. */
 struct gt_copy_function gt_copy_function(uint32_t function);
 
-/* What a call does. */
+/* What a call did. */
 struct gt_copy_work {
 	uint64_t bytes;
 	uint32_t kind;		/* enum gt_copy_kind */
-	CUstream stream;
 	bool waits;		/* the function returns when it is done */
 };
 
-/* args: as the program passed them, as many as the function has.  What they point to is read. */
+/* Below, args: as the program passed them, as many as the function has. */
+
+/* Where the call goes; nothing is read that they point to. */
+CUstream gt_copy_stream(const struct gt_copy_function *function, const uint64_t *args);
+
+/*
+ * Of a call that succeeded: what the arguments point to is read, as the driver has then done.  Of
+ * one that it refuses they may point anywhere.
+ */
 struct gt_copy_work gt_copy_work(const struct gt_copy_function *function, const uint64_t *args);
 
 #endif
