@@ -81,11 +81,11 @@ static void count(struct record *record, const struct gputrace_event *event)
 		break;
 	case GPUTRACE_EVENT_KERNEL:
 		record->kernels++;
-		if (error > record->max_error)
-			record->max_error = error;
+		record->max_error = error > record->max_error ? error : record->max_error;
 		break;
 	case GPUTRACE_EVENT_COPY:
 		record->copies++;
+		record->max_error = error > record->max_error ? error : record->max_error;
 		break;
 	case GPUTRACE_EVENT_EXIT:
 		record->unended += gputrace_event_get_count(event);
@@ -144,8 +144,8 @@ static void summarise(const struct record *record)
 		fprintf(stderr, "%" PRIu64 " copies, ", record->copies);
 	fprintf(stderr, "%" PRIu64 " driver calls, %" PRIu64 " lost", record->calls, record->lost);
 	if (record->max_error == UINT64_MAX) {
-		fprintf(stderr, ", clock error not known for some kernels");
-	} else if (record->kernels) {
+		fprintf(stderr, ", clock error not known for some kernels or copies");
+	} else if (record->kernels || record->copies) {
 		fprintf(stderr, ", clock error at most ");
 		tool_print_us(stderr, 0, record->max_error);
 		fprintf(stderr, " us");

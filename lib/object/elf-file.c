@@ -18,8 +18,8 @@ static int check_header(Elf *elf, const char *name)
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
 		return gt_error(-ENOEXEC, "%s is not an ELF file", name);
 	if (header.e_machine != EM_BPF)
-		return gt_error(-ENOEXEC, "%s is an ELF file for machine %u, not a BPF object "
-				"(compile it with clang -target bpf)", name, header.e_machine);
+		return gt_error(-ENOEXEC, "%s is code for another machine (ELF's number %u), a program perhaps, and not a BPF object "
+				"(clang -target bpf makes one)", name, header.e_machine);
 	if (gelf_getclass(elf) != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
 		return gt_error(-ENOEXEC, "%s is a BPF object of the wrong byte order or class "
 				"(use -target bpfel)", name);
