@@ -178,6 +178,21 @@ static void note_entered(struct search *search)
 	}
 }
 
+/* Joined: from nothing on, the same is added up, and that is added to what is there. */
+static struct gt_addition make_addition(const struct search *search, unsigned load, unsigned store)
+{
+	const struct bpf_insn *insns = search->prog->insns;
+	struct gt_addition addition = {
+		.load = load, .store = store, .plain = { insns[load], insns[store] }, .map = search->facts[load].map,
+	};
+
+	addition.joined[0] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = insns[load].dst_reg };
+	addition.joined[1] = insns[store];
+	addition.joined[1].code = BPF_STX | BPF_ATOMIC | BPF_SIZE(insns[store].code);
+	addition.joined[1].imm = BPF_ADD;
+	return addition;
+}
+
 static void find_all(struct search *search, struct gt_additions *additions)
 {
 	const struct bpf_insn *insns = search->prog->insns;
@@ -187,9 +202,7 @@ static void find_all(struct search *search, struct gt_additions *additions)
 		unsigned store = is_load_from_map(search, at) ? find_store(search, at) : 0;
 
 		if (store && is_dead(search, store + 1, insns[at].dst_reg))
-			additions->list[additions->count++] = (struct gt_addition){
-				.load = at, .store = store, .was = { insns[at], insns[store] }, .map = search->facts[at].map,
-			};
+			additions->list[additions->count++] = make_addition(search, at, store);
 	}
 }
 
@@ -214,38 +227,19 @@ int gt_additions_find(const struct gt_prog *prog, const struct gt_verify_result 
 	return r;
 }
 
-bool gt_additions_write(struct gt_prog *prog, const struct gt_additions *additions, const bool *chosen)
+bool gt_additions_put(struct gt_prog *prog, const struct gt_additions *additions, const bool *chosen, bool joined)
 {
 	bool any = false;
 
 	for (unsigned i = 0; i < additions->count; i++) {
 		const struct gt_addition *addition = &additions->list[i];
+		const struct bpf_insn *insns = joined ? addition->joined : addition->plain;
 
 		if (!chosen[addition->map])
 			continue;
 		any = true;
-		/* From nothing on, the same is added up, and that is added to what is there. */
-		prog->insns[addition->load] = (struct bpf_insn){
-			.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = addition->was[0].dst_reg,
-		};
-		prog->insns[addition->store].code = BPF_STX | BPF_ATOMIC | BPF_SIZE(addition->was[1].code);
-		prog->insns[addition->store].imm = BPF_ADD;
-	}
-	return any;
-}
-
-bool gt_additions_undo(struct gt_prog *prog, const struct gt_additions *additions, const bool *chosen)
-{
-	bool any = false;
-
-	for (unsigned i = 0; i < additions->count; i++) {
-		const struct gt_addition *addition = &additions->list[i];
-
-		if (!chosen[addition->map])
-			continue;
-		any = true;
-		prog->insns[addition->load] = addition->was[0];
-		prog->insns[addition->store] = addition->was[1];
+		prog->insns[addition->load] = insns[0];
+		prog->insns[addition->store] = insns[1];
 	}
 	return any;
 }

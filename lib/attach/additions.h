@@ -9,7 +9,8 @@
 
 struct gt_addition {
 	unsigned load, store;		/* the instructions */
-	struct bpf_insn was[2];		/* what they are without us */
+	struct bpf_insn plain[2];	/* what they are as written, */
+	struct bpf_insn joined[2];	/* and when they add at once */
 	int map;
 };
 
@@ -25,10 +26,7 @@ struct gt_additions {
  */
 int gt_additions_find(const struct gt_prog *prog, const struct gt_verify_result *proof, struct gt_additions *ret_additions);
 
-/* Make each addition to one of the maps with `chosen[map]` a single instruction; whether there was one. */
-bool gt_additions_write(struct gt_prog *prog, const struct gt_additions *additions, const bool *chosen);
-
-/* Undo it, likewise. */
-bool gt_additions_undo(struct gt_prog *prog, const struct gt_additions *additions, const bool *chosen);
+/* Make each addition to one of the maps with `chosen[map]` a single instruction, or what it was; whether there was one. */
+bool gt_additions_put(struct gt_prog *prog, const struct gt_additions *additions, const bool *chosen, bool joined);
 
 #endif

@@ -45,16 +45,14 @@ static void choose(struct joining *joining)
 	}
 }
 
-typedef bool (*change_fn)(struct gt_prog *prog, const struct gt_additions *additions, const bool *chosen);
-
-static bool change(struct joining *joining, change_fn change_one)
+static bool put(struct joining *joining, bool joined)
 {
 	bool any = false;
 
 	for (unsigned p = 0; p < joining->object->program_count; p++) {
 		struct gputrace_program *program = joining->object->programs[p];
 
-		if (!change_one(&program->prog, &joining->additions[p], joining->chosen))
+		if (!gt_additions_put(&program->prog, &joining->additions[p], joining->chosen, joined))
 			continue;
 		gt_program_unprove(program);
 		any = true;
@@ -81,13 +79,13 @@ static int join(struct joining *joining)
 	if (r)
 		return r;
 	choose(joining);
-	if (!change(joining, gt_additions_write))
+	if (!put(joining, true))
 		return 0;
 	r = gt_value_uses(joining->object, joining->uses);
 	if (!r)
 		choose_again(joining);
 	/* Without memory to look at what came of it, all of it is undone. */
-	change(joining, gt_additions_undo);
+	put(joining, false);
 	return r;
 }
 

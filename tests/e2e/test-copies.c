@@ -47,6 +47,15 @@ static void check_program(const char *what, const char *number)
 	ck_assert_uint_eq(run.lost, 0);
 }
 
+/* A program as it is, with what both ask for. */
+static void record(const char *what, const char *number)
+{
+	struct run_options chosen = options();
+
+	run_target(&run, &chosen, what, number, NULL);
+	check_program(what, number);
+}
+
 static void check_timed(const struct run_event *copy)
 {
 	ck_assert_str_eq(copy->text, "");
@@ -261,10 +270,7 @@ END_TEST
 
 START_TEST(captured_copies_are_left_alone)
 {
-	struct run_options chosen = options();
-
-	run_target(&run, &chosen, "captured", NULL);
-	check_program("captured", NULL);
+	record("captured", NULL);
 	ck_assert_str_eq(run.output, "capturing 1, 4 nodes: 0 1 2 1; copied 9 7\n");
 	check_all_timed(1);
 	ck_assert_uint_eq(run.copies[0].bytes, 43);
@@ -273,10 +279,7 @@ END_TEST
 
 START_TEST(a_capture_beside_is_not_disturbed)
 {
-	struct run_options chosen = options();
-
-	run_target(&run, &chosen, "beside", NULL);
-	check_program("beside", NULL);
+	record("beside", NULL);
 	check_all_timed(1);
 	ck_assert_uint_eq(run.copies[0].bytes, 51);
 }
@@ -286,10 +289,7 @@ END_TEST
 
 START_TEST(a_stream_is_idle_after_a_function_that_waits)
 {
-	struct run_options chosen = options();
-
-	run_target(&run, &chosen, "idle", NULL);
-	check_program("idle", NULL);
+	record("idle", NULL);
 	ck_assert_str_eq(run.output, "idle 400\n");
 	check_all_timed(400);
 }
@@ -298,10 +298,7 @@ END_TEST
 /* What the driver would not look at is not looked at. */
 START_TEST(what_is_refused_is_not_read)
 {
-	struct run_options chosen = options();
-
-	run_target(&run, &chosen, "refused", NULL);
-	check_program("refused", NULL);
+	record("refused", NULL);
 	ck_assert_str_eq(run.output, "refused 1\n");
 	check_all_timed(1);
 	ck_assert_uint_eq(run.copies[0].bytes, 61);
@@ -312,10 +309,7 @@ END_TEST
 
 START_TEST(many_are_all_there)
 {
-	struct run_options chosen = options();
-
-	run_target(&run, &chosen, "many", "4000", NULL);
-	check_program("many", "4000");
+	record("many", "4000");
 	check_all_timed(4000);
 	sort(run.copies, 4000);
 	for (unsigned i = 1; i < 4000; i++)
@@ -359,11 +353,9 @@ static unsigned of_thread(int tid, uint64_t *ret_bytes)
 /* Thread n sets and copies n bytes each time. */
 START_TEST(threads_have_theirs)
 {
-	struct run_options chosen = options();
 	unsigned seen = 0;
 
-	run_target(&run, &chosen, "threads", NULL);
-	check_program("threads", NULL);
+	record("threads", NULL);
 	check_all_timed(8 * 200);
 	for (unsigned i = 0; i < copies(); i++) {
 		uint64_t bytes = 0, own = run.copies[i].copy_kind == SET ? 1 : run.copies[i].bytes;
@@ -380,11 +372,9 @@ END_TEST
 /* The last ones of each context are on their way when the program ends it. */
 START_TEST(contexts_come_and_go)
 {
-	struct run_options chosen = options();
 	unsigned of[64] = { 0 }, whole = 0;
 
-	run_target(&run, &chosen, "contexts", "40", NULL);
-	check_program("contexts", "40");
+	record("contexts", "40");
 	check_all_timed(40 * 20);
 	for (unsigned i = 0; i < copies(); i++) {
 		ck_assert_uint_lt(run.copies[i].context, 64);
@@ -412,11 +402,8 @@ static void count_untimed(struct run *r, const struct gputrace_event *event)
 /* There is room for 4,096 at a time, and nobody waits for more. */
 START_TEST(too_many_at_a_time_have_no_times)
 {
-	struct run_options chosen = options();
-
 	run.watch = count_untimed;
-	run_target(&run, &chosen, "gate", "1500", NULL);
-	check_program("gate", "1500");
+	record("gate", "1500");
 	ck_assert_uint_eq(copies(), 3 * 1500);
 	ck_assert_uint_eq(untimed, 3 * 1500 - 4096);
 }
