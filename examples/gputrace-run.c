@@ -85,8 +85,8 @@ static int is_asked_for(const struct run *run, const struct gputrace_kernel *ker
 	return 0;
 }
 
-/* Kernels that should have programs and lack them, or some of them. */
-static void report_kernels(const struct run *run)
+/* Kernels that should have programs and lack them (not in), or some of them (not all in). */
+static void report_kernels(const struct run *run, const char *lack, int partly)
 {
 	const struct gputrace_kernel *kernel = NULL;
 	unsigned count = 0;
@@ -94,15 +94,14 @@ static void report_kernels(const struct run *run)
 	while ((kernel = gputrace_target_next_kernel(run->tool.target, kernel))) {
 		const char *reason = gputrace_kernel_get_reason(kernel);
 
-		if (!reason || !is_asked_for(run, kernel))
+		if (!reason || (gputrace_kernel_get_route(kernel) != GPUTRACE_ROUTE_NONE) != partly || !is_asked_for(run, kernel))
 			continue;
 		if (++count <= NAMED_MAX)
-			tool_warn(&run->tool, "%s kernel %s: %s",
-				  gputrace_kernel_get_route(kernel) == GPUTRACE_ROUTE_NONE ? "not in" : "not all in",
+			tool_warn(&run->tool, "%s kernel %s: %s", lack,
 				  tool_printable(gputrace_kernel_get_display_name(kernel)), tool_printable(reason));
 	}
 	if (count > NAMED_MAX)
-		tool_warn(&run->tool, "and so with %u more", count - NAMED_MAX);
+		tool_warn(&run->tool, "%s %u more", lack, count - NAMED_MAX);
 }
 
 static void list_kernels(const struct run *run)
@@ -209,7 +208,8 @@ int main(int argc, char **argv)
 	tool_follow(&run.tool, handle, &run);
 
 	print_maps(&run);
-	report_kernels(&run);
+	report_kernels(&run, "not in", 0);
+	report_kernels(&run, "not all in", 1);
 	attached = report_programs(&run);
 	gputrace_link_unref(link);
 	gputrace_object_unref(run.object);

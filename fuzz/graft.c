@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (length > size || gt_graft_stub_open(data + length, size - length, point, &stub, why))
 		return 0;
 	count = make_plans(data, length, stub, point, plans);
-	if (count && !gt_graft(data, length, GT_GRAFT_FORCE | GT_GRAFT_FORCE_ACCESSES, plans, count, &image, &new_size, results, why))
+	if (count && !gt_graft(data, length, GT_GRAFT_FORCE, plans, count, &image, &new_size, results, why))
 		free(image);
 	gt_graft_stub_free(stub);
 	return 0;

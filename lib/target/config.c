@@ -160,8 +160,6 @@ int gt_config_route(uint32_t *ret_flags)
 		uint32_t flags;
 	} routes[] = {
 		{ "", 0 }, { "ptx", GT_CONFIG_NO_GRAFT }, { "graft", GT_CONFIG_ONLY_GRAFT },
-		{ "accesses", GT_CONFIG_GRAFT_ACCESSES },
-		{ "graft-accesses", GT_CONFIG_ONLY_GRAFT | GT_CONFIG_GRAFT_ACCESSES },
 	};
 	const char *route = secure_getenv("GPUTRACE_ROUTE");
 
@@ -172,7 +170,7 @@ int gt_config_route(uint32_t *ret_flags)
 		return 0;
 	}
 	*ret_flags = 0;
-	return gt_error(-EINVAL, "GPUTRACE_ROUTE=%s in the environment: it may be ptx, graft, accesses or graft-accesses, or not set",
+	return gt_error(-EINVAL, "GPUTRACE_ROUTE=%s in the environment: it may be ptx or graft, or not set",
 			route);
 }
 

@@ -74,9 +74,14 @@ class Outcome:
         expect(match, f"{' '.join(self.argv)} did not say '{word} N': {self.err.strip()[-300:]}")
         return int(match.group(1))
 
-    def refusals(self):
+    def refusals(self, lack="not in"):
         """{kernel: reason}, of those that gputrace-run names."""
-        return dict(re.findall(r"not in kernel (.*?): (.*)", self.err))
+        return dict(re.findall(rf": {lack} kernel (.*?): (.*)", self.err))
+
+    def left_out(self, lack="not in"):
+        """How many kernels gputrace-run says that it could not put programs in, or ("not all in") not all of them."""
+        more = re.search(rf": {lack} (\d+) more$", self.err, re.MULTILINE)
+        return len(re.findall(rf": {lack} kernel ", self.err)) + (int(more.group(1)) if more else 0)
 
     def good(self):
         expect(self.status == 0, f"{' '.join(self.argv)} ended with {self.status}: {self.err.strip()[-400:]}")

@@ -261,7 +261,7 @@ static struct gt_graft_stub *open_at(const char *name, uint32_t point)
 }
 
 /* load: the stub at loads; ends: those at entry and exit as well. */
-static int graft_accesses(struct accessed *a, const char *load_stub, bool ends, unsigned flags)
+static int graft_accesses(struct accessed *a, const char *load_stub, bool ends)
 {
 	memset(a, 0, sizeof(*a));
 	a->before = load("accesses", 90);
@@ -275,7 +275,7 @@ static int graft_accesses(struct accessed *a, const char *load_stub, bool ends, 
 			.name = names[i], .kernel_id = 7 + i, .entry = a->stubs[GT_POINT_ENTRY], .exit = a->stubs[GT_POINT_EXIT],
 			.access = { a->stubs[GT_POINT_LOAD], a->stubs[GT_POINT_STORE], a->stubs[GT_POINT_ATOMIC] },
 		};
-	return gt_graft(a->before.data, a->before.size, flags, a->plans, GRAFTED, (void **)&a->after.data, &a->after.size,
+	return gt_graft(a->before.data, a->before.size, 0, a->plans, GRAFTED, (void **)&a->after.data, &a->after.size,
 			a->results, a->why);
 }
 
@@ -294,26 +294,13 @@ static int check(const struct accessed *a)
 	return gt_graft_check(a->before.data, a->before.size, a->after.data, a->after.size, a->plans, GRAFTED, a->results, why);
 }
 
-START_TEST(not_unless_forced)
-{
-	struct accessed a;
-
-	ck_assert_int_eq(graft_accesses(&a, "load", _i, GT_GRAFT_FORCE), -ENOENT);
-	for (unsigned i = 0; i < GRAFTED; i++) {
-		ck_assert_int_eq(a.results[i].reason, GT_REASON_UNSUPPORTED);
-		ck_assert_str_eq(a.results[i].why, "programs at memory accesses have not been seen to work in machine code");
-	}
-	drop(&a);
-}
-END_TEST
-
 START_TEST(grafted)
 {
 	static const unsigned accesses[GRAFTED] = { 2, 10, 34, 6, 2, 0, 0, 17, 0 };
 	static const unsigned left[GRAFTED] = { 0, 0, 9, 0, 2, 2, 0, 9, 10 };
 	struct accessed a;
 
-	ck_assert_msg(!graft_accesses(&a, "load", _i, GT_GRAFT_FORCE_ACCESSES), "%s", a.why);
+	ck_assert_msg(!graft_accesses(&a, "load", _i), "%s", a.why);
 	for (unsigned i = 0; i < GRAFTED; i++) {
 		const struct gt_graft_result *result = &a.results[i];
 		bool recursive = i == GRAFTED - 1;
@@ -338,7 +325,7 @@ START_TEST(the_access_is_moved)
 	struct accessed a;
 	uint64_t detour, moved = 0, count = 0;
 
-	ck_assert_int_eq(graft_accesses(&a, "load", false, GT_GRAFT_FORCE_ACCESSES), 0);
+	ck_assert_int_eq(graft_accesses(&a, "load", false), 0);
 	look(&before, a.before, "copy");
 	look(&after, a.after, "copy");
 	ck_assert_int_eq(gt_insn_access(word(&before, at)).point, GT_POINT_LOAD);
@@ -388,7 +375,7 @@ START_TEST(limits)
 	uint32_t registers, below;
 	struct accessed a;
 
-	ck_assert_msg(!graft_accesses(&a, cases[_i].load, false, GT_GRAFT_FORCE_ACCESSES), "%s", a.why);
+	ck_assert_msg(!graft_accesses(&a, cases[_i].load, false), "%s", a.why);
 	look(&before, a.before, cases[_i].kernel);
 	look(&after, a.after, cases[_i].kernel);
 	look(&stub, stub_bytes, "__gt_stub");
@@ -434,7 +421,7 @@ START_TEST(the_check_sees_every_bit)
 	struct accessed a;
 	uint64_t begin;
 
-	ck_assert_int_eq(graft_accesses(&a, "load", false, GT_GRAFT_FORCE_ACCESSES), 0);
+	ck_assert_int_eq(graft_accesses(&a, "load", false), 0);
 	ck_assert_int_eq(check(&a), 0);
 	look(&after, a.after, kernels[_i]);
 	begin = (uint64_t)(after.text - a.after.data);
@@ -467,7 +454,7 @@ START_TEST(the_check_sees_wrong_code)
 	uint8_t *text;
 	gt_word old;
 
-	ck_assert_int_eq(graft_accesses(&a, "load", false, GT_GRAFT_FORCE_ACCESSES), 0);
+	ck_assert_int_eq(graft_accesses(&a, "load", false), 0);
 	look(&before, a.before, "copy");
 	look(&after, a.after, "copy");
 	text = (uint8_t *)(uintptr_t)after.text;
@@ -513,7 +500,6 @@ int main(void)
 	tcase_add_test(tcase, counts);
 	tcase_add_test(tcase, addresses);
 	tcase_add_loop_test(tcase, refused, 0, REFUSALS);
-	tcase_add_loop_test(tcase, not_unless_forced, 0, 2);
 	tcase_add_loop_test(tcase, grafted, 0, 2);
 	tcase_add_test(tcase, the_access_is_moved);
 	tcase_add_loop_test(tcase, limits, 0, 4);

@@ -50,6 +50,8 @@ void gt_note(int level, const char *format, ...)
 /* ---- the driver ---- */
 
 static unsigned stubs_compiled, modules_compiled;
+static bool damaged_loads;	/* stubs of loads come back as what is none */
+static int device_major = 9;
 static void *output;
 static size_t output_size;
 
@@ -69,7 +71,7 @@ static CUresult link_add(CUlinkState state, CUjitInputType type, void *data, siz
 	(void)state, (void)type, (void)size, (void)name, (void)count, (void)options, (void)values;
 	stubs_compiled += stub;
 	modules_compiled += !stub;
-	output = load_fixture(TEST_DATA, !stub ? "kernels.90.cubin" : load ? "load.90.cubin" : exit ? "exit.90.cubin" :
+	output = load_fixture(TEST_DATA, !stub || (load && damaged_loads) ? "kernels.90.cubin" : load ? "load.90.cubin" : exit ? "exit.90.cubin" :
 			      "entry.90.cubin", &output_size);
 	return CUDA_SUCCESS;
 }
@@ -105,7 +107,7 @@ static CUresult get_device(CUdevice *device)
 static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
 	(void)device;
-	*value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+	*value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? device_major : 0;
 	return CUDA_SUCCESS;
 }
 
@@ -279,41 +281,85 @@ START_TEST(points_inside)
 	void *image;
 
 	attach(GT_POINT_ENTRY, "entry", "*", 0);
-	attach(GT_POINT_LOAD, "leave", "three_exits", 1);
+	attach(GT_POINT_BLOCK, "leave", "three_exits", 1);
 	attach(GT_POINT_EXIT, "leave", "three_exits", 1);
-	attach(GT_POINT_LOAD, "leave", "endless", 2);
+	attach(GT_POINT_BLOCK, "leave", "endless", 2);
 	module = build(TEST_DATA, "kernels.90.cubin", &image);
 	expect("three_exits", GT_ROUTE_GRAFT, GT_REASON_NO_PTX, 1);
+	ck_assert_str_eq(records[find("three_exits")].reason, "without programs at instructions and blocks, which need PTX");
 	expect("no_params", GT_ROUTE_GRAFT, GT_REASON_NONE, 1);
 	drop(module, image);
 	gt_session.probes[0].kernel = "no_params";
 	module = build(TEST_DATA, "kernels.90.cubin", &image);
 	expect("endless", GT_ROUTE_NONE, GT_REASON_NO_PTX, 0);
+	ck_assert_str_eq(records[find("endless")].reason, "programs at instructions and blocks need PTX, and the image has none");
 	drop(module, image);
 }
 END_TEST
 
-/* Where that is asked for, those at memory accesses go in, and what they do not see is told. */
+/* Those at memory accesses go in, and what they do not see is told; a kernel that cannot have them has its others. */
 START_TEST(accesses_inside)
 {
 	struct gt_module *module;
 	void *image;
 
-	gt_session.flags = GT_CONFIG_GRAFT_ACCESSES;
 	attach(GT_POINT_LOAD, "told_load", "*", 1);
 	attach(GT_POINT_BLOCK, "leave", "none", 2);
+	attach(GT_POINT_BLOCK, "leave", "shared", 2);
+	attach(GT_POINT_ENTRY, "entry", "recursive", 3);
 	module = build(TEST_DATA, "accesses.90.cubin", &image);
 	expect("copy", GT_ROUTE_GRAFT, GT_REASON_NONE, 2);
 	expect("sizes", GT_ROUTE_GRAFT, GT_REASON_NONE, 2);
 	expect("shared", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 2);
 	ck_assert_str_eq(records[find("shared")].reason, "without 1 of 2 instructions that access memory "
-			 "(in shared memory 1, in local memory 0, of other forms 0)");
+			 "(in shared memory 1, in local memory 0, of other forms 0), "
+			 "and without programs at instructions and blocks, which need PTX");
 	expect("places", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 2);
 	ck_assert_str_eq(records[find("places")].reason, "without 1 of 33 instructions that access memory "
 			 "(in shared memory 0, in local memory 1, of other forms 0)");
 	expect("none", GT_ROUTE_GRAFT, GT_REASON_NO_PTX, 2);
+	expect("recursive", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 8);
+	ck_assert_str_eq(records[find("recursive")].reason, "without some of its programs: programs cannot run at this kernel's "
+			 "memory accesses: it uses its stack in an unknown way");
+	ck_assert_uint_eq(stubs_compiled, 2);
+	drop(module, image);
+	gt_session.probe_count = 1;
+	module = build(TEST_DATA, "accesses.90.cubin", &image);
 	expect("recursive", GT_ROUTE_NONE, GT_REASON_UNSUPPORTED, 0);
-	ck_assert_uint_eq(stubs_compiled, 1);
+	ck_assert_str_eq(records[find("recursive")].reason, "programs cannot run at this kernel's memory accesses: "
+			 "it uses its stack in an unknown way");
+	drop(module, image);
+}
+END_TEST
+
+/* Programs that cannot be compiled for accesses keep no others out. */
+START_TEST(accesses_not_compiled)
+{
+	struct gt_module *module;
+	void *image;
+
+	damaged_loads = true;
+	attach(GT_POINT_LOAD, "told_load", "*", 1);
+	attach(GT_POINT_EXIT, "leave", "*", 2);
+	module = build(TEST_DATA, "accesses.90.cubin", &image);
+	expect("copy", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 4);
+	ck_assert_msg(!strncmp(records[find("copy")].reason, "without some of its programs: ", 30), "%s", records[find("copy")].reason);
+	drop(module, image);
+}
+END_TEST
+
+/* Whose instructions are not known. */
+START_TEST(accesses_of_another_architecture)
+{
+	struct gt_module *module;
+	void *image;
+
+	device_major = 8;
+	attach(GT_POINT_LOAD, "told_load", "*", 1);
+	module = build(TEST_DATA, "kernels.80.cubin", &image);
+	expect("three_exits", GT_ROUTE_NONE, GT_REASON_NO_PTX, 0);
+	ck_assert_str_eq(records[find("three_exits")].reason,
+			 "programs at memory accesses, instructions and blocks need PTX, and the image has none");
 	drop(module, image);
 }
 END_TEST
@@ -384,9 +430,10 @@ START_TEST(fatbin)
 		{ GT_POINT_ENTRY, 0, GT_ROUTE_GRAFT },
 		{ GT_POINT_ENTRY, GT_CONFIG_NO_GRAFT, GT_ROUTE_PTX },
 		{ GT_POINT_LOAD, 0, GT_ROUTE_PTX },
-		{ GT_POINT_LOAD, GT_CONFIG_ONLY_GRAFT, GT_ROUTE_NONE },
-		{ GT_POINT_LOAD, GT_CONFIG_ONLY_GRAFT | GT_CONFIG_GRAFT_ACCESSES, GT_ROUTE_GRAFT },
-		{ GT_POINT_LOAD, GT_CONFIG_GRAFT_ACCESSES, GT_ROUTE_PTX },
+		{ GT_POINT_LOAD, GT_CONFIG_ONLY_GRAFT, GT_ROUTE_GRAFT },
+		{ GT_POINT_LOAD, GT_CONFIG_NO_GRAFT, GT_ROUTE_PTX },
+		{ GT_POINT_BLOCK, 0, GT_ROUTE_PTX },
+		{ GT_POINT_BLOCK, GT_CONFIG_ONLY_GRAFT, GT_ROUTE_NONE },
 	};
 	struct gt_module *module;
 	void *image;
@@ -399,7 +446,7 @@ START_TEST(fatbin)
 		ck_assert_msg(records[i].record.route == cases[_i].route, "%s: route %u: %s", records[i].name,
 			      records[i].record.route, records[i].reason);
 	ck_assert_uint_eq(modules_compiled, cases[_i].route == GT_ROUTE_PTX);
-	ck_assert_uint_eq(stubs_compiled, cases[_i].route == GT_ROUTE_GRAFT || cases[_i].flags == GT_CONFIG_GRAFT_ACCESSES);
+	ck_assert_uint_eq(stubs_compiled, cases[_i].route == GT_ROUTE_GRAFT);
 	drop(module, image);
 }
 END_TEST
@@ -482,6 +529,8 @@ int main(void)
 	tcase_add_test(tcase, nobody_is_asked_for);
 	tcase_add_test(tcase, points_inside);
 	tcase_add_test(tcase, accesses_inside);
+	tcase_add_test(tcase, accesses_not_compiled);
+	tcase_add_test(tcase, accesses_of_another_architecture);
 	tcase_add_test(tcase, forced_to_ptx);
 	tcase_add_test(tcase, apart);
 	tcase_add_loop_test(tcase, fatbin, 0, 6);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The attached programs on machine code: which kernels get which stubs, and what became of it. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@ struct kernel_plan {
 	uint64_t probes[GT_GRAFT_POINTS];	/* to graft, by point */
 	bool bound;			/* a copy of it would not do */
 	uint32_t links;			/* of which these are */
-	bool wanted, left_out;		/* some program asks for it; some of them, or of its accesses, cannot be had */
+	bool wanted, left_out;		/* some program asks for it; some of them cannot be had */
+	bool no_accesses;		/* among them those at accesses, for the reason below */
 	/* What became of it. */
 	bool done;
 	uint32_t param_count, hidden_offset;
@@ -37,26 +39,35 @@ struct gt_graft_build {
 	const char *damage;		/* why not all of its kernels are known; NULL: they are */
 };
 
-static bool can_be_grafted(const struct gt_probe *probe)
+/* Where there is PTX it is the better place for programs at memory accesses: they cost less, and see all that the text does. */
+static bool grafts_accesses(const struct gt_graft_build *build, const struct kernel_plan *plan)
 {
-	if (gt_session.flags & GT_CONFIG_GRAFT_ACCESSES && probe->point < GT_GRAFT_POINTS)
+	return plan->code.arch == GT_GRAFT_ACCESSES_ARCH &&
+	       (!build->source->ptx_member || gt_session.flags & GT_CONFIG_ONLY_GRAFT);
+}
+
+static bool can_be_grafted(const struct gt_graft_build *build, const struct kernel_plan *plan, const struct gt_probe *probe)
+{
+	if (probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT)
 		return true;
-	return probe->point == GT_POINT_ENTRY || probe->point == GT_POINT_EXIT;
+	return probe->point < GT_GRAFT_POINTS && grafts_accesses(build, plan) && !plan->no_accesses;
 }
 
 /* A program with probes at other points as well is left out as a whole: half of it would tell lies. */
-static void plan_kernel(struct kernel_plan *plan)
+static void plan_kernel(const struct gt_graft_build *build, struct kernel_plan *plan)
 {
 	uint64_t matching = 0;
 	uint32_t impossible = 0;
 
+	plan->links = 0;
+	memset(plan->probes, 0, sizeof(plan->probes));
 	for (unsigned i = 0; i < gt_session.probe_count; i++) {
 		const struct gt_probe *probe = &gt_session.probes[i];
 
 		if (!gt_kernel_matches(probe->kernel, plan->code.name))
 			continue;
 		matching |= 1ull << i;
-		if (!can_be_grafted(probe))
+		if (!can_be_grafted(build, plan, probe))
 			impossible |= 1u << probe->link;
 	}
 	plan->wanted = matching;
@@ -71,10 +82,21 @@ static void plan_kernel(struct kernel_plan *plan)
 	}
 }
 
-static void refuse(struct kernel_plan *plan, enum gt_reason reason, const char *why)
+__attribute__((format(printf, 3, 4)))
+static void refuse(struct kernel_plan *plan, enum gt_reason reason, const char *format, ...)
 {
+	va_list args;
+
 	plan->reason = reason;
-	snprintf(plan->why, sizeof(plan->why), "%s", why);
+	va_start(args, format);
+	vsnprintf(plan->why, sizeof(plan->why), format, args);
+	va_end(args);
+}
+
+/* At which points programs must have PTX, rather than this machine code. */
+static const char *ptx_points(const struct gt_graft_build *build, const struct kernel_plan *plan)
+{
+	return grafts_accesses(build, plan) ? "instructions and blocks" : "memory accesses, instructions and blocks";
 }
 
 /* A copy in another module must do without the variables of the kernel's own. */
@@ -89,13 +111,11 @@ static int refuse_bound(struct gt_graft_build *build)
 		r = gt_cubin_apart(build->source->cubin, build->source->cubin_size, aparts, build->count);
 	for (unsigned i = 0; i < build->count; i++) {
 		struct kernel_plan *plan = &build->kernels[i];
-		char why[sizeof(plan->why)];
 
 		if (!plan->wanted || (!r && aparts[i].possible))
 			continue;
-		snprintf(why, sizeof(why), GT_LOADED_BEFORE "%s%s",
-			 r ? ", and its machine code is damaged" : ", and cannot be run as a copy: ", r ? "" : aparts[i].why);
-		refuse(plan, GT_REASON_BEFORE, why);
+		refuse(plan, GT_REASON_BEFORE, GT_LOADED_BEFORE "%s%s",
+		       r ? ", and its machine code is damaged" : ", and cannot be run as a copy: ", r ? "" : aparts[i].why);
 		plan->bound = true;
 		memset(plan->probes, 0, sizeof(plan->probes));
 	}
@@ -116,7 +136,7 @@ static bool stub_for(struct kernel_plan *plan, unsigned arch, uint32_t point, co
 		*ret_stub = cached->stub;
 		return true;
 	}
-	refuse(plan, cached ? cached->reason : GT_REASON_UNSUPPORTED, cached ? cached->why : "out of memory");
+	refuse(plan, cached ? cached->reason : GT_REASON_UNSUPPORTED, "%s", cached ? cached->why : "out of memory");
 	return false;
 }
 
@@ -130,9 +150,9 @@ static bool plan_graft(struct gt_graft_build *build, unsigned index, struct gt_g
 	for (unsigned point = 0; point < GT_GRAFT_POINTS; point++)
 		any |= plan->probes[point];
 	if (!any) {
-		if (plan->wanted && !plan->bound)
-			refuse(plan, GT_REASON_NO_PTX,
-			       "programs at memory accesses, instructions and blocks need PTX, and the image has none");
+		if (plan->wanted && !plan->reason)
+			refuse(plan, GT_REASON_NO_PTX, "programs at %s need PTX%s", ptx_points(build, plan),
+			       build->source->ptx_member ? "" : ", and the image has none");
 		return false;
 	}
 	graft->name = plan->code.name;
@@ -143,38 +163,45 @@ static bool plan_graft(struct gt_graft_build *build, unsigned index, struct gt_g
 	return stub_for(plan, arch, GT_POINT_ENTRY, &graft->entry) && stub_for(plan, arch, GT_POINT_EXIT, &graft->exit);
 }
 
-/* What its programs at memory accesses do not see.  False: nothing. */
-static bool tell_left_accesses(struct kernel_plan *plan, const struct gt_graft_result *result)
+/* What the kernel lacks that has programs, and what its programs at memory accesses do not see. */
+static void tell_left_out(const struct gt_graft_build *build, struct kernel_plan *plan, const struct gt_graft_result *result)
 {
 	unsigned left = result->left_shared + result->left_local + result->left_other;
 
-	if (!left)
-		return false;
-	plan->reason = GT_REASON_UNSUPPORTED;
-	snprintf(plan->why, sizeof(plan->why),
-		 "without %u of %u instructions that access memory (in shared memory %u, in local memory %u, of other forms %u)",
-		 left, left + gt_graft_result_accesses(result), result->left_shared, result->left_local, result->left_other);
-	return true;
+	if (plan->left_out)
+		refuse(plan, GT_REASON_NO_PTX, "without programs at %s, which need PTX", ptx_points(build, plan));
+	if (left)
+		refuse(plan, GT_REASON_UNSUPPORTED,
+		       "without %u of %u instructions that access memory (in shared memory %u, in local memory %u, of other forms %u)%s",
+		       left, left + gt_graft_result_accesses(result), result->left_shared, result->left_local,
+		       result->left_other, plan->left_out ? ", and without programs at instructions and blocks, which need PTX" : "");
 }
 
-static void take_result(struct kernel_plan *plan, const struct gt_graft_result *result, int r, const char *why)
+static void take_without_accesses(struct kernel_plan *plan)
+{
+	char why[sizeof(plan->why)];
+
+	strcpy(why, plan->why);
+	refuse(plan, plan->reason, "without some of its programs: %s", why);
+}
+
+static void take_result(const struct gt_graft_build *build, struct kernel_plan *plan, const struct gt_graft_result *result,
+			int r, const char *why)
 {
 	plan->done = result->done;
 	plan->param_count = result->param_count;
 	plan->hidden_offset = result->hidden_offset;
 	if (!result->done)
-		refuse(plan, result->reason ? result->reason : GT_REASON_IMAGE, result->why[0] || !r ? result->why : why);
-	else if (plan->left_out)
-		refuse(plan, GT_REASON_NO_PTX,
-		       "without its programs at memory accesses, instructions or blocks, which need PTX");
+		refuse(plan, result->reason ? result->reason : GT_REASON_IMAGE, "%s", result->why[0] || !r ? result->why : why);
+	else if (plan->no_accesses)
+		take_without_accesses(plan);
 	else
-		plan->left_out = tell_left_accesses(plan, result);
+		tell_left_out(build, plan, result);
 }
 
-static void graft(struct gt_graft_build *build)
+static void graft_planned(struct gt_graft_build *build)
 {
-	unsigned flags = (gt_session.flags & GT_CONFIG_ONLY_GRAFT ? GT_GRAFT_FORCE : 0) |
-			 (gt_session.flags & GT_CONFIG_GRAFT_ACCESSES ? GT_GRAFT_FORCE_ACCESSES : 0);
+	unsigned flags = gt_session.flags & GT_CONFIG_ONLY_GRAFT ? GT_GRAFT_FORCE : 0;
 	unsigned count = 0;
 	struct gt_graft_plan *plans = calloc(build->count + 1, sizeof(*plans));
 	struct gt_graft_result *results = calloc(build->count + 1, sizeof(*results));
@@ -192,10 +219,45 @@ static void graft(struct gt_graft_build *build)
 		r = gt_graft(build->source->cubin, build->source->cubin_size, flags, plans, count,
 			     &build->image, &build->image_size, results, why);
 	for (unsigned i = 0; results && i < count; i++)
-		take_result(&build->kernels[indices[i]], &results[i], r, why);
+		take_result(build, &build->kernels[indices[i]], &results[i], r, why);
 	free(plans);
 	free(results);
 	free(indices);
+}
+
+static bool has_accesses(const struct kernel_plan *plan)
+{
+	for (unsigned point = GT_POINT_LOAD; point < GT_GRAFT_POINTS; point++)
+		if (plan->probes[point])
+			return true;
+	return false;
+}
+
+/* What keeps programs out that have to do with accesses must not keep others out as well.  True: there are others. */
+static bool give_up_accesses(struct gt_graft_build *build)
+{
+	bool others = false;
+
+	for (unsigned i = 0; i < build->count; i++) {
+		struct kernel_plan *plan = &build->kernels[i];
+
+		if (plan->done || !has_accesses(plan))
+			continue;
+		plan->no_accesses = true;
+		plan_kernel(build, plan);
+		others |= plan->links;
+	}
+	return others;
+}
+
+static void graft(struct gt_graft_build *build)
+{
+	graft_planned(build);
+	if (!give_up_accesses(build))
+		return;
+	free(build->image);
+	build->image = NULL;
+	graft_planned(build);
 }
 
 /* ---- the whole ---- */
@@ -223,15 +285,6 @@ static int add_kernel(void *data, const struct gt_cubin_kernel *code)
 	return 0;
 }
 
-/* Nothing is left to wish for; what programs at memory accesses see is more true to the program's text in PTX. */
-static bool is_complete(const struct kernel_plan *plan)
-{
-	for (unsigned point = GT_POINT_LOAD; point < GT_GRAFT_POINTS; point++)
-		if (plan->probes[point])
-			return false;
-	return plan->done && !plan->left_out;
-}
-
 struct gt_graft_build *gt_graft_build_new(struct gt_source *source, bool programs)
 {
 	struct gt_graft_build *build = calloc(1, sizeof(*build));
@@ -249,7 +302,7 @@ struct gt_graft_build *gt_graft_build_new(struct gt_source *source, bool program
 	}
 	build->damage = r < 0 ? why : NULL;
 	for (unsigned i = 0; i < build->count; i++)
-		plan_kernel(&build->kernels[i]);
+		plan_kernel(build, &build->kernels[i]);
 	if (source->apart && refuse_bound(build)) {
 		gt_graft_build_free(build);
 		return NULL;
@@ -259,7 +312,7 @@ struct gt_graft_build *gt_graft_build_new(struct gt_source *source, bool program
 	if (programs && build->wanted)
 		graft(build);
 	for (unsigned i = 0; i < build->count; i++)
-		build->complete += is_complete(&build->kernels[i]);
+		build->complete += build->kernels[i].done && !build->kernels[i].left_out;
 	return build;
 }
 

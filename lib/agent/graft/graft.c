@@ -171,13 +171,8 @@ static bool is_well_formed(const struct gt_graft_plan *plan)
 static bool check_plan(const struct graft *g, const struct gt_graft_plan *plan,
 		       const struct gt_elf_kernel *kernel, unsigned flags, struct gt_graft_result *result)
 {
-	bool accesses = gt_graft_plan_accesses(plan);
-
 	if (!is_well_formed(plan))
 		return refuse(result, GT_REASON_UNSUPPORTED, "the plan for this kernel is malformed");
-	if (accesses && !(flags & GT_GRAFT_FORCE_ACCESSES))
-		return refuse(result, GT_REASON_UNSUPPORTED,
-			      "programs at memory accesses have not been seen to work in machine code");
 	if (!kernel->info || !kernel->constants || kernel->twice ||
 	    g->elf.symbols[kernel->symbol].st_value || g->taken[kernel->text])
 		return refuse(result, GT_REASON_IMAGE, "this kernel's parts are not where they should be");

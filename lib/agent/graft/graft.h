@@ -52,8 +52,9 @@ int gt_graft_stub_open(const void *cubin, size_t size, uint32_t point,
 		       struct gt_graft_stub **ret_stub, char why[GT_GRAFT_WHY]);
 void gt_graft_stub_free(struct gt_graft_stub *stub);
 
-/* Loads, stores and atomics: from GT_POINT_LOAD on. */
+/* Loads, stores and atomics: from GT_POINT_LOAD on; and the compute capability whose instructions for it are known. */
 #define GT_GRAFT_ACCESSES 3u
+#define GT_GRAFT_ACCESSES_ARCH 90u
 #define GT_GRAFT_POINTS (GT_POINT_LOAD + GT_GRAFT_ACCESSES)
 
 /* What to put into one kernel; at least one of the stubs. */
@@ -69,11 +70,6 @@ static inline const struct gt_graft_stub *gt_graft_plan_stub(const struct gt_gra
 	if (point >= GT_POINT_LOAD)
 		return plan->access[point - GT_POINT_LOAD];
 	return point == GT_POINT_ENTRY ? plan->entry : plan->exit;
-}
-
-static inline bool gt_graft_plan_accesses(const struct gt_graft_plan *plan)
-{
-	return plan->access[0] || plan->access[1] || plan->access[2];
 }
 
 struct gt_graft_result {
@@ -106,8 +102,6 @@ static inline const struct gt_graft_stub *gt_graft_stub_in(const struct gt_graft
 
 /* Architectures on which this has not been seen to work are refused without it. */
 #define GT_GRAFT_FORCE 1u
-/* Stubs at accesses as well: not as it is here seen to work. */
-#define GT_GRAFT_FORCE_ACCESSES 2u
 
 /*
  * Write the machine code anew with probes in those kernels that can take them;

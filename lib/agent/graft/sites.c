@@ -11,8 +11,6 @@
 #include "lib/agent/graft/edit.h"
 #include "lib/agent/graft/stack.h"
 
-#define ARCH_KNOWN 90u
-
 struct walk {
 	const struct gt_elf *elf;
 	const struct gt_elf_kernel *kernel;
@@ -110,7 +108,7 @@ static const char *check(struct walk *walk, uint32_t stack)
 {
 	const char *why = NULL;
 
-	if (walk->elf->arch != ARCH_KNOWN)
+	if (walk->elf->arch != GT_GRAFT_ACCESSES_ARCH)
 		return "accesses of this compute capability are not known";
 	if (!gt_loads_stack_pointer(word_at(walk, 0)))
 		return "it does not begin with its stack pointer";

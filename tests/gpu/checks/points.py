@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs at memory accesses of machine code, which must be asked for: GPUTRACE_ROUTE=accesses, or graft-accesses."""
+"""Programs at memory accesses of machine code: where there is no PTX, or GPUTRACE_ROUTE=graft."""
 
 import re
 
@@ -31,7 +31,7 @@ def points_of_every_kind(lab):
     """Accesses of every kind in machine code: those that programs can have are seen, with size and address; no more."""
     only_known(lab)
     program = lab.program("accesses")
-    bare, outcome = lab.bare(program), lab.run_object("accesses", program, env=forced("graft-accesses"))
+    bare, outcome = lab.bare(program), lab.run_object("accesses", program, env=forced("graft"))
     same_output(outcome, bare)
     right = {(int(kind) * SPACES + int(space)): list(map(int, numbers.split()))
              for kind, space, numbers in re.findall(r"^access (\d) (\d) (.*)$", outcome.err, re.MULTILINE)}
@@ -66,7 +66,7 @@ def same_as_ptx(lab, name):
     program = lab.program(name)
     bare = lab.bare(program)
     right, said = counted_by(lab, "ptx", program, bare)
-    seen, _ = counted_by(lab, "graft-accesses", program, bare)
+    seen, _ = counted_by(lab, "graft", program, bare)
     expect(right, "no access was counted in PTX")
     expect(not said or said == right, f"by PTX {right}, not {said}")
     expect(seen == right, f"{seen}, not {right}")
@@ -79,7 +79,7 @@ def points_that_wait(lab):
     only_known(lab)
     program = lab.program("points")
     bare = lab.bare(program, "spin")
-    outcome = lab.run_object("points", program, "spin", env=forced("graft-accesses"))
+    outcome = lab.run_object("points", program, "spin", env=forced("graft"))
     same_output(outcome, bare)
     stores = maps(outcome.out).get("points", {}).get(STORE + GLOBAL, [0])[0]
     expect(stores == WAITING, f"{stores} stores, not {WAITING}")
@@ -91,12 +91,13 @@ def output_stays(lab, name, *args):
     only_known(lab)
     program = lab.program(name)
     bare = lab.bare(program, *args)
-    outcome = lab.run_object("memory", program, *args, env=forced("accesses"))
+    outcome = lab.run_object("memory", program, *args)
     same_output(outcome, bare)
     counted = sum(values[0] for values in maps(outcome.out).get("accesses", {}).values())
     expect(counted, f"no access was counted: {outcome.err[-300:]}")
     _, kernels = lab.list_kernels(program, *args)
-    return f"same output, {counted} accesses of warps; {len(outcome.refusals())} of {len(kernels)} kernels without"
+    return (f"same output, {counted} accesses of warps; of {len(kernels)} kernels {outcome.left_out()} without, "
+            f"{outcome.left_out('not all in')} without some: {sorted(set(outcome.refusals().values()))}")
 
 
 for name in ("vecadd", "points"):
@@ -110,8 +111,8 @@ def cost_of_points(lab):
     """A counter at loads, stores and atomics of machine code, beside the same by PTX where there is some."""
     only_known(lab)
     texts = []
-    for program, kernels, routes in (("speed", KERNELS, ("ptx", "graft-accesses")),
-                                     ("speed-library", LIBRARIES, ("graft-accesses",))):
+    for program, kernels, routes in (("speed", KERNELS, ("ptx", "graft")),
+                                     ("speed-library", LIBRARIES, ("graft",))):
         costs = Costs(lab, program, kernels)
         for route in routes:
             costs.probe("memory", "memory counter, each warp", {}, route)

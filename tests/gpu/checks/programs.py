@@ -16,7 +16,10 @@ from checks.compare import same_output, without_api
 from checks.registry import add_check
 from lab import Skip, expect, maps, only
 
-NO_PTX = "programs at memory accesses, instructions and blocks need PTX, and the image has none"
+# What machine code may lack of programs at memory accesses, all or some, where they go into it; else it needs PTX.
+NO_ACCESSES = ("programs cannot run at this kernel's memory accesses: *",)
+NO_PTX = ("programs at memory accesses, instructions and blocks need PTX, and the image has none",)
+SOME_ACCESSES = ("without * of * instructions that access memory (*)",)
 
 
 class Run(typing.NamedTuple):
@@ -24,7 +27,7 @@ class Run(typing.NamedTuple):
     graphs: kernels run that no call launched, so that calls need not be as many.
     fails: ends with an error of the GPU on purpose, which takes the counters with it.
     refused: patterns of reasons for which kernels may lack probes at entry and exit.
-    memory_refused: the same for probes at accesses to memory.
+    library: has kernels that are machine code alone, which may lack probes at accesses to memory.
     accesses: has accesses to memory that count; those by textures and surfaces do not.
     slow: its runs take long and had better be side by side.
     machine_code: needs a device that runs it; the software device does not, nor the CUDA runtime.
@@ -35,13 +38,13 @@ class Run(typing.NamedTuple):
     graphs: bool = False
     fails: bool = False
     refused: tuple = ()
-    memory_refused: tuple = ()
+    library: bool = False
     machine_code: bool = False
     accesses: bool = True
     slow: bool = False
 
 
-LIBRARY = {"memory_refused": (NO_PTX,)}
+LIBRARY = {"library": True}
 RUNS = {
     "accesses": Run("accesses"),
     "async": Run("async"),
@@ -169,33 +172,29 @@ def entry_and_exit(run, bare, without, trace, outcome):
     return f"{entered} = {left} threads"
 
 
-def left_out(outcome):
-    """How many kernels gputrace-run says that it could not put programs in."""
-    more = re.search(r"and so with (\d+) more", outcome.err)
-    return len(outcome.refusals()) + (int(more.group(1)) if more else 0)
-
-
 def by_ptx(run, bare, grafted, woven):
     """The other route: the same counts, where every kernel has PTX."""
     same_output(woven, bare)
-    if left_out(woven):
-        return f"{left_out(woven)} kernels have none"
+    if woven.left_out():
+        return f"{woven.left_out()} kernels have none"
     if not run.fails:
         first, second = ({name: only(maps(outcome.out), name) for name in ("entered", "left")} for outcome in (grafted, woven))
         expect(first == second, f"{first}, but by PTX {second}")
     return "the same"
 
 
-def memory(run, bare, outcome):
+def memory(run, bare, listed, outcome, grafted):
+    """grafted: such programs go into machine code as well."""
     same_output(outcome, bare)
-    refused = outcome.refusals()
-    for kernel, reason in refused.items():
-        expect(allowed(reason, run.memory_refused + run.refused), f"no memory probe in {kernel}: {reason}")
+    lacks = {"not in": run.refused + (NO_ACCESSES if grafted else NO_PTX) * run.library, "not all in": SOME_ACCESSES * run.library}
+    for lack, patterns in lacks.items():
+        for kernel, reason in outcome.refusals(lack).items():
+            expect(allowed(reason, patterns), f"memory probes {lack} {kernel}: {reason}")
     if run.fails:
         return "output right"
     counted = sum(values[0] for values in maps(outcome.out).get("accesses", {}).values())
-    expect(counted or refused or not run.accesses, "no access was counted")
-    return f"{counted} accesses of warps" + (f", {left_out(outcome)} kernels refused" if refused else "")
+    expect(counted or not run.accesses or outcome.left_out() == len(listed), "no access was counted")
+    return f"{counted} accesses of warps" + "".join(f", {lack} {outcome.left_out(lack)}" for lack in lacks if outcome.left_out(lack))
 
 
 TITLE = "Programs"
@@ -218,7 +217,7 @@ def row(lab, name, run):
              timeline(run, bare, listed[1], recorded),
              entry_and_exit(run, bare, without, recorded[1], counted),
              by_ptx(run, bare, counted, woven),
-             memory(run, bare, accessed),
+             memory(run, bare, listed[1], accessed, lab.arch == "90"),
              "; ".join(f"{count}: {reason}" for reason, count in collections.Counter(
                  kernel.reason for kernel in without).items())]
     lab.tables.setdefault(TITLE, (COLUMNS, []))[1].append((name, *cells))
