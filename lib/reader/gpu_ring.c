@@ -71,7 +71,8 @@ static void take_print(struct gputrace_reader *reader, struct gt_process *proces
 }
 
 static void take_data(struct gputrace_reader *reader, struct gt_process *process,
-		      const struct gt_target_context *context, const struct gt_layout_ring *ring, uint32_t size)
+		      const struct gt_target_context *context, const struct gt_layout_ring *ring,
+		      const uint8_t *payload, uint32_t size)
 {
 	struct gt_queued *queued;
 
@@ -79,7 +80,7 @@ static void take_data(struct gputrace_reader *reader, struct gt_process *process
 		return;
 	queued = gt_queued_new(GPUTRACE_EVENT_DATA, process, size);
 	if (queued) {
-		memcpy(queued->bytes, reader->payload, size);
+		memcpy(queued->bytes, payload, size);
 		queued->event.data = queued->bytes;
 		queued->event.data_size = size;
 		queued->event.context = context->number;
@@ -97,15 +98,17 @@ static unsigned take_events(struct gputrace_reader *reader, struct gt_process *p
 	uint64_t begin = ring->tail;
 	struct gt_record record;
 	unsigned count = 0;
+	uint32_t n;
 
 	while (ring->tail - begin < ring->size && (*ret_error = gt_ring_take(ring, &record, reader->payload)) > 0) {
 		if (record.type == GT_REC_KERNEL)
 			take_kernel(reader, process, area->context, record.size);
 		else if (record.type == GT_REC_PRINTK)
 			take_print(reader, process, area->context, record.size);
-		else if (record.type == GT_REC_DATA)
-			take_data(reader, process, area->context, where, record.size);
-		count++;
+		for (n = 0; record.type == GT_REC_DATA && n <= record.more; n++)
+			take_data(reader, process, area->context, where,
+				  reader->payload + gt_record_payload(record.size, 0) * n, record.size);
+		count += 1u + record.more;
 	}
 	return count;
 }

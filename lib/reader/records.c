@@ -92,17 +92,19 @@ unsigned gt_handlers_drain(struct gt_handlers *handlers, const struct gt_handler
 	uint64_t begin = ring->tail;
 	struct gt_record record;
 	unsigned taken = 0;
+	uint32_t n;
 
 	records->sizes = handlers->sizes;
 	records->data = handlers->bytes;
 	while (ring->tail - begin < ring->size &&
 	       (*ret_error = gt_ring_take(ring, &record, handlers->bytes + records->data_size)) > 0) {
-		taken++;
+		taken += 1u + record.more;
 		if (record.type != GT_REC_DATA)
 			continue;
-		handlers->sizes[records->count++] = record.size;
-		records->data_size += (record.size + 7u) & ~7u;
-		if (records->count == GT_BATCH_RECORDS || records->data_size > ROOM - GT_RECORD_MAX_PAYLOAD)
+		for (n = 0; n <= record.more; n++)
+			handlers->sizes[records->count++] = record.size;
+		records->data_size += (uint32_t)gt_record_payload(record.size, record.more);
+		if (records->count >= GT_BATCH_RECORDS || records->data_size > ROOM - GT_RECORD_MAX_PAYLOAD)
 			deliver(&own, records);
 	}
 	deliver(&own, records);

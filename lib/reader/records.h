@@ -19,7 +19,7 @@ struct gt_handler {
 struct gt_handlers {
 	struct gt_handler *handlers;
 	unsigned count;
-	uint32_t sizes[GT_BATCH_RECORDS];
+	uint32_t sizes[GT_BATCH_RECORDS + UINT8_MAX];	/* room for all of one record of a ring */
 	/* Full when another record might not fit. */
 	uint8_t bytes[4 * GT_RECORD_MAX_PAYLOAD] __attribute__((aligned(8)));
 };

@@ -11,8 +11,10 @@ static uint64_t *word_at(const struct gt_ring *ring, uint64_t position)
 
 static int check(const struct gt_ring *ring, const struct gt_record *record)
 {
+	uint64_t payload = gt_record_payload(record->size, record->more);
+
 	if (record->len < sizeof(*record) || record->len & 7 || record->len > ring->size ||
-	    record->size > record->len - sizeof(*record) || record->size > GT_RECORD_MAX_PAYLOAD)
+	    payload > record->len - sizeof(*record) || payload > GT_RECORD_MAX_PAYLOAD)
 		return -EPROTO;
 	return 0;
 }
@@ -39,11 +41,11 @@ int gt_ring_take(struct gt_ring *ring, struct gt_record *ret_record, void *paylo
 	r = check(ring, &record);
 	if (r)
 		return r;
-	for (uint32_t i = 0; i < record.size; i += 8) {
+	for (uint64_t i = 0; i < gt_record_payload(record.size, record.more); i += 8) {
 		uint64_t word = __atomic_load_n(word_at(ring, ring->tail + sizeof(record) + i),
 						__ATOMIC_RELAXED);
 
-		memcpy((uint8_t *)payload + i, &word, record.size - i < 8 ? record.size - i : 8);
+		memcpy((uint8_t *)payload + i, &word, sizeof(word));
 	}
 	clear(ring, record.len);
 	ring->tail += record.len;

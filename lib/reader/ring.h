@@ -15,8 +15,8 @@ struct gt_ring {
 };
 
 /*
- * Take the next record: its header into *ret_record and its payload, as many as
- * ret_record->size bytes, into `payload` (GT_RECORD_MAX_PAYLOAD bytes).  1; 0:
+ * Take the next record: its header into *ret_record and its payloads, 1 + ret_record->more
+ * of them, each padded to 8 bytes, into `payload` (GT_RECORD_MAX_PAYLOAD bytes).  1; 0:
  * none is finished; -EPROTO: what is there cannot be a record, the ring is of no
  * more use.
  */

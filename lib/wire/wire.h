@@ -15,7 +15,7 @@
 
 #include "lib/wire/stack.h"
 
-#define GT_WIRE_VERSION 12u
+#define GT_WIRE_VERSION 13u
 #define GT_WIRE_MAGIC 0x6563617274757067ull	/* "gputrace" */
 
 /*
@@ -77,16 +77,28 @@ struct gt_ring_ctl {		/* in the device arena (GPU rings) or shared memory (agent
 	uint64_t pad1[13];
 };
 
-/* The record in a ring: 16 bytes, then the payload, padded to 8 bytes. */
+/*
+ * The record in a ring: 16 bytes, then the payload, padded to 8 bytes.  Threads of a
+ * warp that have payloads of one size at the same time write them one behind another
+ * in one record: what host memory takes of a GPU is so many pieces of 32 bytes, of
+ * which a header is one.
+ */
 struct gt_record {
 	uint32_t seq;		/* (uint32_t)(position >> 3) + 1: never the zero of fresh memory at first use */
 	uint32_t len;		/* whole record, this header included, multiple of 8 */
-	uint16_t type;		/* enum gt_record_type */
+	uint8_t type;		/* enum gt_record_type */
+	uint8_t more;		/* payloads behind the first, of its size, each padded to 8 bytes */
 	uint16_t source;	/* ring map: index of the map in its session; else 0 */
-	uint32_t size;		/* payload bytes */
+	uint32_t size;		/* bytes of one payload */
 };
 
-#define GT_RECORD_MAX_PAYLOAD 65536u
+#define GT_RECORD_MAX_PAYLOAD 65536u	/* of all payloads in a record, padded */
+
+/* Bytes of a record's payloads. */
+static inline uint64_t gt_record_payload(uint32_t size, uint32_t more)
+{
+	return (((uint64_t)size + 7) & ~7ull) * (more + 1ull);
+}
 
 enum gt_record_type {
 	GT_REC_NONE,

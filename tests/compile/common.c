@@ -71,19 +71,25 @@ static void copy_out(const struct test_ring *ring, uint64_t position, void *to, 
 		*out++ = ring->data[position++ & (ring->size - 1)];
 }
 
-int take_record(const struct test_ring *ring, struct gt_record *record, void *payload)
+int take_record(struct test_ring *ring, struct gt_record *record, void *payload)
 {
 	uint64_t tail = *ring->tail, first;
+	uint32_t padded;
 
 	first = __atomic_load_n((const uint64_t *)(ring->data + (tail & (ring->size - 1))), __ATOMIC_ACQUIRE);
 	if ((uint32_t)first != (uint32_t)(tail >> 3) + 1)
 		return 0;
 	copy_out(ring, tail, record, sizeof(*record));
 	ck_assert_uint_eq(record->len % 8, 0);
-	ck_assert_uint_eq(record->len, 16 + (record->size + 7) / 8 * 8);
+	padded = (record->size + 7) / 8 * 8;
+	ck_assert_uint_le(record->more, 31);
+	ck_assert_uint_eq(record->len, 16 + padded * (record->more + 1u));
 	ck_assert_uint_le(record->len, ring->size);
-	copy_out(ring, tail + sizeof(*record), payload, record->size);
-	__atomic_store_n(ring->tail, tail + record->len, __ATOMIC_RELEASE);
+	copy_out(ring, tail + sizeof(*record) + ring->taken * padded, payload, record->size);
+	if (ring->taken++ == record->more) {
+		ring->taken = 0;
+		__atomic_store_n(ring->tail, tail + record->len, __ATOMIC_RELEASE);
+	}
 	return 1;
 }
 

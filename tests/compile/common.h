@@ -28,14 +28,15 @@ struct result;
 void read_result(struct gputrace_object *object, int instance, struct result *result);
 
 /*
- * Take a ring's next record, like a reader would: 1 with its header and payload, 0
+ * Take a ring's next payload, like a reader would: 1 with it and the header of its record, 0
  * when there is none.  Fails the test when the record is not well-formed.
  */
 struct test_ring {
 	const uint8_t *data;
 	uint64_t size;
 	uint64_t *tail;
+	uint32_t taken;		/* of the payloads in the record at the tail */
 };
-int take_record(const struct test_ring *ring, struct gt_record *record, void *payload);
+int take_record(struct test_ring *ring, struct gt_record *record, void *payload);
 
 #endif

@@ -152,7 +152,7 @@ static void make_room(struct ring *ring, uint64_t length)
 
 static void put(struct ring *ring, unsigned type, const uint8_t *payload, uint32_t size)
 {
-	struct gt_record record = { .len = (uint32_t)sizeof(record) + ((size + 7) & ~7u), .type = (uint16_t)type,
+	struct gt_record record = { .len = (uint32_t)sizeof(record) + ((size + 7) & ~7u), .type = (uint8_t)type,
 				    .size = size, .seq = (uint32_t)(ring->head >> 3) + 1 };
 	uint64_t words[2];
 

@@ -97,11 +97,17 @@ static bool number_and_fill(const struct storm *storm, const uint8_t *payload)
 
 static void take_record(struct storm *storm, const struct gt_record *record, const uint8_t *payload)
 {
-	storm->delivered++;
+	uint32_t padded = (record->size + 7) / 8 * 8;
+
+	storm->delivered += record->more + 1u;
 	if (record->type != GT_REC_DATA || record->source != storm->map->place.source ||
-	    record->size != storm->size || record->len != 16 + (record->size + 7) / 8 * 8 ||
-	    !(storm->by_pattern ? piece_of_pattern(storm, payload) : number_and_fill(storm, payload)))
+	    record->size != storm->size || record->len != 16 + padded * (record->more + 1u)) {
 		storm->broken++;
+		return;
+	}
+	for (unsigned i = 0; i <= record->more; i++, payload += padded)
+		if (!(storm->by_pattern ? piece_of_pattern(storm, payload) : number_and_fill(storm, payload)))
+			storm->broken++;
 }
 
 static void *consume(void *data)

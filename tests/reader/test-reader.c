@@ -88,20 +88,39 @@ START_TEST(ring_waits_for_the_first_word)
 }
 END_TEST
 
+/* Of a warp's threads that wrote together. */
+START_TEST(ring_record_of_several)
+{
+	struct gt_ring ring = fresh_ring(232);
+	struct gt_record record;
+
+	produce(232, "first\0\0\0second\0\0third", 24, 1);
+	memory[240 / 8] = GT_REC_DATA | 2 << 8 | 3 << 16 | 5ull << 32;
+	ck_assert_int_eq(gt_ring_take(&ring, &record, payload), 0);
+	memory[232 / 8] = (232 / 8 + 1) | 40ull << 32;
+	ck_assert_int_eq(gt_ring_take(&ring, &record, payload), 1);
+	ck_assert_uint_eq(record.more, 2);
+	ck_assert_uint_eq(record.size, 5);
+	ck_assert_mem_eq(payload, "first\0\0\0second\0\0third", 21);
+	ck_assert_uint_eq(ring.tail, 272);
+}
+END_TEST
+
 /* Lengths that would lead out of the ring or out of the payload buffer. */
 START_TEST(ring_refuses_nonsense)
 {
 	static const struct {
 		uint32_t len, size;
-	} bad[] = { { 8, 0 }, { 17, 0 }, { RING + 8, 8 }, { 24, 9 }, { 16, 1 }, { 0xfffffff8, 16 },
-		    { 32, 0xffffffff } };
+		uint8_t more;
+	} bad[] = { { 8, 0, 0 }, { 17, 0, 0 }, { RING + 8, 8, 0 }, { 24, 9, 0 }, { 16, 1, 0 }, { 0xfffffff8, 16, 0 },
+		    { 32, 0xffffffff, 0 }, { 40, 8, 3 }, { 40, 1, 255 }, { 32, 0x80000000, 1 } };
 	struct gt_ring ring;
 	struct gt_record record;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ring = fresh_ring(0);
 		memory[0] = 1 | (uint64_t)bad[i].len << 32;
-		memory[1] = (uint64_t)bad[i].size << 32;
+		memory[1] = (uint64_t)bad[i].size << 32 | (uint64_t)bad[i].more << 8;
 		ck_assert_int_eq(gt_ring_take(&ring, &record, payload), -EPROTO);
 		ck_assert_uint_eq(ring.tail, 0);
 	}
@@ -528,6 +547,7 @@ int main(void)
 	tcase_add_test(tcase, kernels_wait_for_their_launch);
 	tcase_add_test(tcase, colliding_launches);
 	tcase_add_test(tcase, ring_waits_for_the_first_word);
+	tcase_add_test(tcase, ring_record_of_several);
 	tcase_add_test(tcase, ring_refuses_nonsense);
 	tcase_add_test(tcase, batch_of_all_that_is_there);
 	tcase_add_test(tcase, batch_before_nonsense);

@@ -139,6 +139,12 @@ static INLINE int any_of(u32 mask, int condition)
 	return __nvvm_vote_any_sync(mask, condition);
 }
 
+/* Each sees what the others wrote before. */
+static INLINE void sync_lanes(u32 mask)
+{
+	__nvvm_bar_warp_sync((int)mask);
+}
+
 /* Up to 33 us, the longer the more tries there have been. */
 static INLINE void pause_try(u32 tries)
 {

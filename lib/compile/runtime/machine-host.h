@@ -70,6 +70,11 @@ static INLINE u32 active_mask(void)
 	return 1;
 }
 
+static INLINE void sync_lanes(u32 mask)
+{
+	(void)mask;
+}
+
 static INLINE int any_of(u32 mask, int condition)
 {
 	(void)mask;

@@ -309,17 +309,71 @@ static INLINE int take_room(const struct ring *ring, u64 bytes, u64 *ret_positio
 	return take_known_room(ring, bytes, ret_position);
 }
 
+/* Where a payload goes. */
+struct place {
+	u64 record, payload;	/* positions */
+	u32 length;		/* of the record */
+	u32 more;		/* payloads of others in it */
+	u32 mask;		/* who writes it together; 0: this thread alone */
+	u32 leads;		/* writes its header */
+};
+
+static INLINE void place_alone(struct place *place, u64 position, u32 payload)
+{
+	place->record = position;
+	place->payload = position + sizeof(struct gt_record);
+	place->length = (u32)sizeof(struct gt_record) + payload;
+	place->more = 0;
+	place->mask = 0;
+	place->leads = 1;
+}
+
+static INLINE int take_place(const struct ring *ring, u32 payload, struct place *ret_place)
+{
+	u64 position;
+
+	if (!take_room(ring, sizeof(struct gt_record) + payload, &position))
+		return 0;
+	place_alone(ret_place, position, payload);
+	return 1;
+}
+
 #ifdef __NVPTX__
+/*
+ * The lanes that are active together, each with a payload of the same size, write one
+ * record; each its own if there is no room for all.
+ */
+static INLINE int take_place_together(const struct ring *ring, u32 payload, struct place *ret_place)
+{
+	u32 mask = active_mask(), lane = lane_id(), leader = (u32)__builtin_ctz(mask), ok = 0;
+	u32 count = (u32)__builtin_popcount(mask), length = (u32)sizeof(struct gt_record) + count * payload;
+	u64 position = 0;
+
+	if (lane == leader)
+		ok = (u32)take_room(ring, length, &position);
+	if (shuffle(mask, ok, leader)) {
+		position = shuffle64(mask, position, leader);
+		ret_place->record = position;
+		ret_place->payload = position + sizeof(struct gt_record) +
+				     payload * (u32)__builtin_popcount(mask & lanes_below(lane));
+		ret_place->length = length;
+		ret_place->more = count - 1;
+		ret_place->mask = mask;
+		ret_place->leads = lane == leader;
+		return 1;
+	}
+	/* The leader has just asked the consumer, over a slow bus. */
+	if (!take_known_room(ring, sizeof(struct gt_record) + payload, &position))
+		return 0;
+	place_alone(ret_place, position, payload);
+	return 1;
+}
+
 /* Bytes of the lanes below this one, and of all, when each active lane wants its `bytes`. */
-static INLINE void share_out(u32 mask, u32 lane, u32 bytes, u32 company, u32 *ret_before, u32 *ret_all)
+static INLINE void share_out(u32 mask, u32 lane, u32 bytes, u32 *ret_before, u32 *ret_all)
 {
 	u32 before = 0, all = 0, left, other, size;
 
-	if (company == GT_COMPANY_ALIKE) {
-		*ret_before = bytes * (u32)__builtin_popcount(mask & lanes_below(lane));
-		*ret_all = bytes * (u32)__builtin_popcount(mask);
-		return;
-	}
 	for (left = mask; left; left &= left - 1) {
 		other = (u32)__builtin_ctz(left);
 		size = shuffle(mask, bytes, other);
@@ -332,35 +386,39 @@ static INLINE void share_out(u32 mask, u32 lane, u32 bytes, u32 company, u32 *re
 }
 
 /*
- * The lanes that are active together take room as one, by their lowest lane, and
- * each for itself if there is none for all.
+ * The lanes that are active together, with payloads of any sizes, take room as one, by
+ * their lowest lane, and each for itself if there is none for all.
  */
-static INLINE int take_position(const struct ring *ring, u32 bytes, u32 company, u64 *ret_position)
+static INLINE int take_place_beside(const struct ring *ring, u32 payload, struct place *ret_place)
 {
-	u32 mask, lane, leader, before, all, ok = 0;
+	u32 mask = active_mask(), lane = lane_id(), leader = (u32)__builtin_ctz(mask), before, all, ok = 0;
+	u32 bytes = (u32)sizeof(struct gt_record) + payload;
 	u64 position = 0;
 
-	if (company == GT_COMPANY_NONE)
-		return take_room(ring, bytes, ret_position);
-	mask = active_mask();
-	lane = lane_id();
-	leader = (u32)__builtin_ctz(mask);
-	share_out(mask, lane, bytes, company, &before, &all);
+	share_out(mask, lane, bytes, &before, &all);
 	if (lane == leader)
 		ok = (u32)take_room(ring, all, &position);
-	ok = shuffle(mask, ok, leader);
-	if (ok) {
-		*ret_position = shuffle64(mask, position, leader) + before;
-		return 1;
-	}
-	/* The leader has just asked the consumer, over a slow bus. */
-	return take_known_room(ring, bytes, ret_position);
+	if (shuffle(mask, ok, leader))
+		position = shuffle64(mask, position, leader) + before;
+	else if (!take_known_room(ring, bytes, &position))
+		return 0;
+	place_alone(ret_place, position, payload);
+	return 1;
+}
+
+static INLINE int find_place(const struct ring *ring, u32 payload, u32 company, struct place *ret_place)
+{
+	if (company == GT_COMPANY_ALIKE && payload && 32 * payload <= GT_RECORD_MAX_PAYLOAD)
+		return take_place_together(ring, payload, ret_place);
+	if (company == GT_COMPANY_NONE)
+		return take_place(ring, payload, ret_place);
+	return take_place_beside(ring, payload, ret_place);
 }
 #else
-static INLINE int take_position(const struct ring *ring, u32 bytes, u32 company, u64 *ret_position)
+static INLINE int find_place(const struct ring *ring, u32 payload, u32 company, struct place *ret_place)
 {
 	(void)company;
-	return take_room(ring, bytes, ret_position);
+	return take_place(ring, payload, ret_place);
 }
 #endif
 
@@ -411,20 +469,24 @@ EXPORT s64 gt_rt_ring_output(u64 ctl, u64 tail, u64 data, u64 ring_size, u32 typ
 		.data = (GLOBAL u8 *)data,
 		.size = ring_size,
 	};
-	u32 length = sizeof(struct gt_record) + ((size + 7) & ~7u);
-	u64 position, first;
+	struct place place;
+	u64 first;
 
 	if (size > GT_RECORD_MAX_PAYLOAD)
 		return -E2BIG;
-	if (!take_position(&ring, length, company, &position)) {
+	if (!find_place(&ring, (size + 7) & ~7u, company, &place)) {
 		count_gpu(&ring.ctl->lost, 1);
 		return -EAGAIN;
 	}
-	put_word(&ring, position + 8, type | (u64)(source & 0xffff) << 16 | (u64)size << 32);
-	put_payload(&ring, position + 16, payload, size, company);
-	first = (u32)((u32)(position >> 3) + 1) | (u64)length << 32;
+	put_payload(&ring, place.payload, payload, size, company);
+	if (place.mask)
+		sync_lanes(place.mask);		/* what they wrote is the leader's to release */
+	if (!place.leads)
+		return 0;
+	put_word(&ring, place.record + 8, type | place.more << 8 | (u64)(source & 0xffff) << 16 | (u64)size << 32);
+	first = (u32)((u32)(place.record >> 3) + 1) | (u64)place.length << 32;
 	/* Pairs with the consumer's acquire load of the first word. */
-	store_release_sys((GLOBAL u64 *)(ring.data + (position & (ring.size - 1))), first);
+	store_release_sys((GLOBAL u64 *)(ring.data + (place.record & (ring.size - 1))), first);
 	return 0;
 }
 
