@@ -2,8 +2,8 @@
 /*
  * Grafts onto every kernel that NVIDIA's libraries ship for sm_80 and sm_90, and
  * says how many took their probes and why the others did not: at entry, at both ends,
- * at exit such that read the kernel's parameters, and for sm_90 at memory accesses, with how many of these.  Each result has passed the check of
- * gt_graft().  Counts also those that could be run from a second module.  Skips where the
+ * at exit such that read the kernel's parameters, and for sm_90 at memory accesses, with how many of these; and
+ * what time and room it took.  Each result has passed the check of gt_graft().  Counts also those that could be run from a second module.  Skips where the
  * CUDA toolkit is not installed.
  */
 #include <elf.h>
@@ -40,6 +40,8 @@ struct tally {
 	unsigned reason_count;
 	unsigned failed;		/* the machine code could not be read, or the check failed */
 	unsigned accesses, left;
+	double slowest;			/* seconds that one image took */
+	uint64_t bytes, new_bytes;	/* of the images that took some probes */
 };
 
 /* Numbers differ from kernel to kernel, the reason is the same. */
@@ -103,6 +105,13 @@ static int add_name(void *data, const struct gt_cubin_kernel *kernel)
 	return 0;
 }
 
+static void take_time(struct tally *tally, double seconds)
+{
+	tally->seconds += seconds;
+	if (seconds > tally->slowest)
+		tally->slowest = seconds;
+}
+
 static void graft_image(const void *cubin, size_t size, const struct names *names, const struct stubs *stubs,
 			struct tally *tally)
 {
@@ -121,7 +130,11 @@ static void graft_image(const void *cubin, size_t size, const struct names *name
 		};
 	start = now();
 	r = gt_graft(cubin, size, 0, plans, names->count, &image, &image_size, results, why);
-	tally->seconds += now() - start;
+	take_time(tally, now() - start);
+	if (!r) {
+		tally->bytes += size;
+		tally->new_bytes += image_size;
+	}
 	if (r && r != -ENOENT) {
 		printf("FAIL: %s\n", why);
 		tally->failed++;
@@ -148,7 +161,7 @@ static void look_for_variables(const void *cubin, size_t size, const struct name
 		aparts[i].name = names->list[i];
 	start = now();
 	tally->failed += gt_cubin_apart(cubin, size, aparts, names->count) != 0;
-	tally->seconds += now() - start;
+	take_time(tally, now() - start);
 	for (unsigned i = 0; i < names->count; i++) {
 		tally->kernels++;
 		tally->done += aparts[i].possible;
@@ -247,8 +260,12 @@ static void report(const char *library, const char *arch, const char *measured, 
 {
 	if (!tally->kernels)
 		return;
-	printf("%-16s %-6s %-6s %6u kernels, %6u done (%.2f %%), %.0f us each\n", library, arch, measured, tally->kernels,
-	       tally->done, 100.0 * tally->done / tally->kernels, 1e6 * tally->seconds / tally->kernels);
+	printf("%-16s %-6s %-6s %6u kernels, %6u done (%.2f %%), %.0f us each, an image %.0f ms at most", library, arch, measured,
+	       tally->kernels, tally->done, 100.0 * tally->done / tally->kernels, 1e6 * tally->seconds / tally->kernels,
+	       1e3 * tally->slowest);
+	if (tally->bytes)
+		printf(", code %.2f times as large", (double)tally->new_bytes / (double)tally->bytes);
+	putchar('\n');
 	if (tally->accesses)
 		printf("%34u accesses have programs, %u do not\n", tally->accesses, tally->left);
 	for (unsigned i = 0; i < tally->reason_count; i++)
@@ -263,6 +280,9 @@ static void add(struct tally *sum, const struct tally *part)
 	sum->accesses += part->accesses;
 	sum->left += part->left;
 	sum->seconds += part->seconds;
+	sum->slowest = part->slowest > sum->slowest ? part->slowest : sum->slowest;
+	sum->bytes += part->bytes;
+	sum->new_bytes += part->new_bytes;
 }
 
 /* ---- where things are ---- */

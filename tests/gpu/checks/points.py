@@ -96,7 +96,8 @@ def output_stays(lab, name, *args):
     counted = sum(values[0] for values in maps(outcome.out).get("accesses", {}).values())
     expect(counted, f"no access was counted: {outcome.err[-300:]}")
     _, kernels = lab.list_kernels(program, *args)
-    return (f"same output, {counted} accesses of warps; of {len(kernels)} kernels {outcome.left_out()} without, "
+    spent = f"{bare.seconds:.1f} s bare, {outcome.seconds:.1f} s with them"
+    return (f"same output, {spent}, {counted} accesses of warps; of {len(kernels)} kernels {outcome.left_out()} without, "
             f"{outcome.left_out('not all in')} without some: {sorted(set(outcome.refusals().values()))}")
 
 
