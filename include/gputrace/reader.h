@@ -97,7 +97,7 @@ typedef void (*gputrace_records_fn)(void *data, const struct gputrace_records *r
 
 /*
  * Give the records of one ring buffer map to a function, many at a time, instead of as
- * events (GPUTRACE_EVENT_DATA): an event costs ten times as much as a record.  The function is
+ * events (GPUTRACE_EVENT_DATA): an event costs very many times as much as a record.  The function is
  * called within gputrace_reader_wait(), as soon as records are read: in no order with events or
  * with those of other contexts.  What was lost is told by events (GPUTRACE_EVENT_LOST) all the
  * same; readers of other processes do not get such records.  fn NULL: as events again.

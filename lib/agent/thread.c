@@ -130,7 +130,7 @@ static bool has_room(struct gt_thread *thread, uint64_t head, uint64_t len)
 {
 	if (head + len - thread->tail <= gt_session.thread_ring_size)
 		return true;
-	/* Pairs with the reader's release: what is overwritten has been read and cleared. */
+	/* Pairs with the reader's release: what is overwritten has been read. */
 	thread->tail = __atomic_load_n(&thread->ring->tail, __ATOMIC_ACQUIRE);
 	return head + len - thread->tail <= gt_session.thread_ring_size;
 }

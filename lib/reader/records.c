@@ -9,8 +9,6 @@
 #include "lib/reader/reader.h"
 #include "lib/util/error.h"
 
-#define ROOM sizeof(((struct gt_handlers *)0)->bytes)
-
 void gt_handlers_free(struct gt_handlers *handlers)
 {
 	if (!handlers)
@@ -77,36 +75,23 @@ int gputrace_reader_set_records(struct gputrace_reader *reader, struct gputrace_
 	return 0;
 }
 
-static void deliver(const struct gt_handler *handler, struct gputrace_records *records)
-{
-	if (records->count)
-		handler->fn(handler->data, records);
-	records->count = records->data_size = 0;
-}
-
 unsigned gt_handlers_drain(struct gt_handlers *handlers, const struct gt_handler *handler, struct gt_ring *ring,
 			   struct gputrace_records *records, int *ret_error)
 {
 	/* The function may change who gets what. */
 	const struct gt_handler own = *handler;
+	struct gt_batch *batch = &handlers->batch;
 	uint64_t begin = ring->tail;
-	struct gt_record record;
 	unsigned taken = 0;
-	uint32_t n;
 
-	records->sizes = handlers->sizes;
-	records->data = handlers->bytes;
-	while (ring->tail - begin < ring->size &&
-	       (*ret_error = gt_ring_take(ring, &record, handlers->bytes + records->data_size)) > 0) {
-		taken += 1u + record.more;
-		if (record.type != GT_REC_DATA)
-			continue;
-		for (n = 0; n <= record.more; n++)
-			handlers->sizes[records->count++] = record.size;
-		records->data_size += (uint32_t)gt_record_payload(record.size, record.more);
-		if (records->count >= GT_BATCH_RECORDS || records->data_size > ROOM - GT_RECORD_MAX_PAYLOAD)
-			deliver(&own, records);
-	}
-	deliver(&own, records);
+	records->sizes = batch->sizes;
+	records->data = batch->data;
+	do {
+		taken += gt_ring_take_batch(ring, batch, ret_error);
+		records->count = batch->count;
+		records->data_size = batch->bytes;
+		if (batch->count)
+			own.fn(own.data, records);
+	} while (*ret_error > 0 && ring->tail - begin < ring->size);
 	return taken;
 }

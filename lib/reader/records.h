@@ -7,8 +7,6 @@
 
 #include "lib/reader/ring.h"
 
-#define GT_BATCH_RECORDS 4096u
-
 struct gt_handler {
 	struct gputrace_map *map;	/* a reference to its object is held */
 	gputrace_records_fn fn;
@@ -19,9 +17,7 @@ struct gt_handler {
 struct gt_handlers {
 	struct gt_handler *handlers;
 	unsigned count;
-	uint32_t sizes[GT_BATCH_RECORDS + UINT8_MAX];	/* room for all of one record of a ring */
-	/* Full when another record might not fit. */
-	uint8_t bytes[4 * GT_RECORD_MAX_PAYLOAD] __attribute__((aligned(8)));
+	struct gt_batch batch;
 };
 
 void gt_handlers_free(struct gt_handlers *handlers);

@@ -22,4 +22,22 @@ struct gt_ring {
  */
 int gt_ring_take(struct gt_ring *ring, struct gt_record *ret_record, void *payload);
 
+#define GT_RECORD_MAX_COUNT (1u + UINT8_MAX)	/* payloads of one record */
+#define GT_BATCH_RECORDS 4096u
+#define GT_BATCH_BYTES (4 * GT_RECORD_MAX_PAYLOAD)
+
+/* Payloads of many records, each from a multiple of 8 bytes on. */
+struct gt_batch {
+	uint32_t count, bytes;
+	uint32_t sizes[GT_BATCH_RECORDS];
+	/* Full when another record might not fit. */
+	uint8_t data[GT_BATCH_BYTES] __attribute__((aligned(8)));
+};
+
+/*
+ * Take records until the batch is full, once around at most.  Only GT_REC_DATA gets into it.
+ * How many were taken; *ret_error: as gt_ring_take() for the one behind them, 1: not tried.
+ */
+unsigned gt_ring_take_batch(struct gt_ring *ring, struct gt_batch *batch, int *ret_error);
+
 #endif

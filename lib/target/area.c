@@ -122,9 +122,8 @@ static void reset_maps(const struct gt_process *process, unsigned index)
 }
 
 /*
- * The next context's rings begin past all that the last one can have reserved, so nothing of it looks
- * like a record.  Sequence numbers come again after 2^35 bytes, and what was never written over since
- * then would: it is cleared in time.
+ * Whatever the last context has left there could look like a record of the next one's, whose rings
+ * begin past all that the last one can have reserved: what it should still write is not one either.
  */
 static void reset_rings(struct gt_process *process, unsigned index)
 {
@@ -134,11 +133,9 @@ static void reset_rings(struct gt_process *process, unsigned index)
 
 	for (unsigned i = 0; i < layout->ring_count; i++) {
 		const struct gt_layout_ring *ring = &layout->rings[i];
-		uint64_t next = area->tail[i] + ring->size;
 
-		if ((area->tail[i] ^ next) >> 34)
-			memset((uint8_t *)arena + ring->data, 0, ring->size);
-		area->tail[i] = next;
+		memset((uint8_t *)arena + ring->data, 0, ring->size);
+		area->tail[i] += ring->size;
 		area->lost[i] = 0;
 		__atomic_store_n(&arena->ring_tail[i], area->tail[i], __ATOMIC_RELAXED);
 	}

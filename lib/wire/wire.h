@@ -61,11 +61,12 @@ struct gt_launch_param {
  * when the result is negative), then its position from `head`; writes every
  * word but the first; then the first word with release order at system scope.
  * Consumer: waits for the first word at `tail` to carry the sequence number of
- * that position (acquire; pairs with the producer's release), copies the record
+ * that position (acquire; pairs with the producer's release), copies records
  * out, and publishes the new tail (release; pairs with the producer's acquire
- * read when it runs out of credits).  A producer that finds credits short reads
- * the tail and, with an atomic max on tail_seen, turns the difference into
- * credits; then tries once more.
+ * read when it runs out of credits).  Of what it has read it clears those words
+ * that would be taken for a first word once around.  A producer that finds credits
+ * short reads the tail and, with an atomic max on tail_seen, turns the difference
+ * into credits; then tries once more.
  * Hence delivered + lost = produced.
  */
 struct gt_ring_ctl {		/* in the device arena (GPU rings) or shared memory (agent ring) */
