@@ -93,7 +93,7 @@ START_TEST(ring_record_of_several)
 	struct gt_ring ring = fresh_ring(232);
 	struct gt_record record;
 
-	produce(232, "first\0\0\0second\0\0third", 24, 1);
+	produce(232, "first\0\0\0second\0\0third", 21, 1);
 	memory[240 / 8] = GT_REC_DATA | 2 << 8 | 3 << 16 | 5ull << 32;
 	ck_assert_int_eq(gt_ring_take(&ring, &record, payload), 0);
 	memory[232 / 8] = (232 / 8 + 1) | 40ull << 32;
