@@ -138,8 +138,8 @@ GPUTRACE_API int gputrace_attach_nvtx(struct gputrace_target *target, struct gpu
  * all that the program calls for, of CUDA 3.2 and newer (cuMemcpy*, cuMemset*), but for
  * those that are captured into graphs.  A stream is busy for some microseconds longer;
  * not after a function that waits for its copy, as cuMemcpyDtoH does: that one's copy
- * ends when it returns.
- * This has not been tried on a real GPU yet.
+ * ends when it returns.  The time between the two events holds what the driver and the host
+ * need to get the copy going as well, which makes short copies some microseconds longer.
  * -EBUSY: the target runs already (attach before gputrace_target_resume()); -EOPNOTSUPP:
  * its processes are only watched; -ENOMEM.  Since 0.1.
  */

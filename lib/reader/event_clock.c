@@ -5,11 +5,17 @@
 
 #include "lib/wire/wire.h"
 
-/* What the driver's documentation says of its events' resolution. */
+/* What the driver's documentation says of its events' resolution; and what a GPU of compute capability 9.0 was seen to have. */
 #define RESOLUTION_NS 500
+#define RESOLUTION_90_NS 32
 
 /* One that is less exact than that says nothing. */
 #define ERROR_MAX (1ull << 40)
+
+static unsigned resolution(const struct gt_event_clock *events)
+{
+	return events->arch == 90 ? RESOLUTION_90_NS : RESOLUTION_NS;
+}
 
 /* The least and the most that %globaltimer may have shown at a moment of the host. */
 static bool bounds(struct gputrace_clock *clock, uint64_t host, uint64_t *ret_least, uint64_t *ret_most)
@@ -48,7 +54,7 @@ static void take_reading(struct gt_event_clock *events, struct gputrace_clock *c
 	    !bounds(clock, events->after, &unused, &most))
 		return;
 	events->after = 0;
-	narrow(events, (int64_t)(least - events->at - RESOLUTION_NS), (int64_t)(most - events->at + RESOLUTION_NS));
+	narrow(events, (int64_t)(least - events->at - resolution(events)), (int64_t)(most - events->at + resolution(events)));
 }
 
 void gt_event_clock_add(struct gt_event_clock *events, struct gputrace_clock *clock,
@@ -69,7 +75,7 @@ void gt_event_clock_add(struct gt_event_clock *events, struct gputrace_clock *cl
 /* What contradicts what is known says nothing here. */
 void gt_event_clock_after(struct gt_event_clock *events, uint64_t gpu, uint64_t at, uint64_t error)
 {
-	int64_t lo = (int64_t)(gpu - at - error - RESOLUTION_NS);
+	int64_t lo = (int64_t)(gpu - at - error - resolution(events));
 
 	if (events->known && error <= ERROR_MAX && lo > events->lo && lo <= events->hi)
 		events->lo = lo;
@@ -77,7 +83,7 @@ void gt_event_clock_after(struct gt_event_clock *events, uint64_t gpu, uint64_t 
 
 void gt_event_clock_before(struct gt_event_clock *events, uint64_t gpu, uint64_t at, uint64_t error)
 {
-	int64_t hi = (int64_t)(gpu - at + error + RESOLUTION_NS);
+	int64_t hi = (int64_t)(gpu - at + error + resolution(events));
 
 	if (events->known && error <= ERROR_MAX && hi < events->hi && hi >= events->lo)
 		events->hi = hi;
@@ -111,6 +117,6 @@ bool gt_event_clock_to_gpu(struct gt_event_clock *events, struct gputrace_clock 
 		return false;
 	half = ((uint64_t)events->hi - (uint64_t)events->lo) / 2;
 	*ret_gpu = at + (uint64_t)events->lo + half;
-	*ret_error = half + 1 + RESOLUTION_NS;
+	*ret_error = half + 1 + resolution(events);
 	return true;
 }

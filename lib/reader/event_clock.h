@@ -14,6 +14,7 @@ struct gputrace_clock;
 struct gt_rec_event_clock;
 
 struct gt_event_clock {
+	uint32_t arch;			/* compute capability times ten of the GPU; 0: not known */
 	bool known;
 	int64_t lo, hi;			/* the GPU's time is an event's plus something between these */
 	uint64_t before, after, at;	/* a reading that the clock knew nothing of; after 0: none */

@@ -73,6 +73,7 @@ static int follow(struct gt_process *process, struct gt_target_context *context,
 	if (r)
 		return r;
 	context->gpu = gpu;
+	context->events.arch = gpu->arch;
 	return record->area == UINT32_MAX ? 0 : gt_area_take(process, record->area, context);
 }
 

@@ -61,6 +61,17 @@ START_TEST(one_reading)
 }
 END_TEST
 
+/* The same with the 32 ns of GPUs of compute capability 9.0: 1,004,868 to 1,009,132. */
+START_TEST(one_reading_of_a_fine_clock)
+{
+	events.arch = 90;
+	add(10000, 14000, 5000, 1);
+	check_event(1013000, 2132 + 1 + 32);
+	events.arch = 80;
+	check_event(1013000, 2132 + 1 + 500);
+}
+END_TEST
+
 /* 100,000 ns later at most 6,600 were between: 1,004,400 to 1,006,600. */
 START_TEST(a_second_one_narrows)
 {
@@ -209,6 +220,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, one_reading);
+	tcase_add_test(tcase, one_reading_of_a_fine_clock);
 	tcase_add_test(tcase, a_second_one_narrows);
 	tcase_add_test(tcase, it_grows_old);
 	tcase_add_test(tcase, a_contradiction_begins_anew);
