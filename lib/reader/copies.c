@@ -139,13 +139,13 @@ void gt_reader_take_copy(struct gputrace_reader *reader, struct gt_process *proc
 static bool find_gpu_times(struct gputrace_event *event, struct gt_target_context *context, const struct times *times,
 			   uint64_t *ret_error)
 {
+	const struct gt_rec_copy_time *time = &times->time;
 	uint64_t error;
 
-	if (!gt_event_clock_to_gpu(&context->events, context->clock, times->time.start, &event->gpu_start, ret_error))
+	if (!gt_event_clock_to_gpu(&context->events, context->clock, time->start, time->error, &event->gpu_start, ret_error))
 		return false;
-	*ret_error += times->time.error;
 	if (!times->waits)
-		return gt_event_clock_to_gpu(&context->events, context->clock, times->time.end, &event->gpu_end, &error);
+		return gt_event_clock_to_gpu(&context->events, context->clock, time->end, time->error, &event->gpu_end, &error);
 	if (gputrace_clock_from_host(context->clock, times->leave, GPUTRACE_CLOCK_BOUND_REGISTER, &event->gpu_end, &error))
 		return false;
 	if (event->gpu_end < event->gpu_start)
@@ -278,7 +278,7 @@ bool gt_copy_has_time(const struct gt_queued *queued)
 	uint64_t gpu, host, error;
 
 	return !times->time.launch ||
-	       (context && gt_event_clock_to_gpu(&context->events, context->clock, times->time.start, &gpu, &error) &&
+	       (context && gt_event_clock_to_gpu(&context->events, context->clock, times->time.start, times->time.error, &gpu, &error) &&
 		gt_reader_host_time(context, gpu, &host, &error));
 }
 

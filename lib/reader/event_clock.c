@@ -107,16 +107,19 @@ void gt_event_clock_before_host(struct gt_event_clock *events, struct gputrace_c
 		gt_event_clock_before(events, most, at, error);
 }
 
-bool gt_event_clock_to_gpu(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t at,
+bool gt_event_clock_to_gpu(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t at, uint64_t at_error,
 			   uint64_t *ret_gpu, uint64_t *ret_error)
 {
-	uint64_t half;
+	uint64_t half, error;
 
 	take_reading(events, clock);
 	if (!events->known)
 		return false;
 	half = ((uint64_t)events->hi - (uint64_t)events->lo) / 2;
+	error = half + 1 + resolution(events);
+	if (error > ERROR_MAX || at_error > ERROR_MAX - error)
+		return false;
 	*ret_gpu = at + (uint64_t)events->lo + half;
-	*ret_error = half + 1 + resolution(events);
+	*ret_error = error + at_error;
 	return true;
 }

@@ -35,8 +35,8 @@ void gt_event_clock_after_host(struct gt_event_clock *events, struct gputrace_cl
 void gt_event_clock_before_host(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t host,
 				uint64_t at, uint64_t error);
 
-/* What %globaltimer showed when an event had the time `at`.  False: not known. */
-bool gt_event_clock_to_gpu(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t at,
+/* What %globaltimer showed when an event had the time `at`, itself known within `at_error`.  False: not known. */
+bool gt_event_clock_to_gpu(struct gt_event_clock *events, struct gputrace_clock *clock, uint64_t at, uint64_t at_error,
 			   uint64_t *ret_gpu, uint64_t *ret_error);
 
 #endif

@@ -237,7 +237,8 @@ static uint32_t make_copy(uint8_t *payload)
 
 static uint32_t make_copy_time(uint8_t *payload)
 {
-	struct gt_rec_copy_time r = { .launch = an_id(), .start = now(), .end = below(4) ? now() : 0, .error = below(100) };
+	struct gt_rec_copy_time r = { .launch = an_id(), .start = now(), .end = below(4) ? now() : 0,
+				      .error = below(8) ? below(100) : nasty() };
 
 	memcpy(payload, &r, sizeof(r));
 	return sizeof(r);

@@ -45,7 +45,7 @@ static void check_event(uint64_t gpu, uint64_t error)
 {
 	uint64_t seen, seen_error;
 
-	ck_assert(gt_event_clock_to_gpu(&events, CLOCK, 6000, &seen, &seen_error));
+	ck_assert(gt_event_clock_to_gpu(&events, CLOCK, 6000, 0, &seen, &seen_error));
 	ck_assert_uint_eq(seen, gpu);
 	ck_assert_uint_eq(seen_error, error);
 }
@@ -189,8 +189,8 @@ START_TEST(the_clock_may_be_known_later)
 
 	knows = false;
 	add(10000, 14000, 5000, 1);
-	ck_assert(!gt_event_clock_to_gpu(&events, CLOCK, 6000, &gpu, &error));
-	ck_assert(!gt_event_clock_to_gpu(&events, NULL, 6000, &gpu, &error));
+	ck_assert(!gt_event_clock_to_gpu(&events, CLOCK, 6000, 0, &gpu, &error));
+	ck_assert(!gt_event_clock_to_gpu(&events, NULL, 6000, 0, &gpu, &error));
 	knows = true;
 	check_event(1013000, 2600 + 1 + 500);
 }
@@ -202,12 +202,17 @@ START_TEST(nonsense)
 	uint64_t gpu, error;
 
 	add(14000, 10000, 5000, 1);
-	ck_assert(!gt_event_clock_to_gpu(&events, CLOCK, 6000, &gpu, &error));
+	ck_assert(!gt_event_clock_to_gpu(&events, CLOCK, 6000, 0, &gpu, &error));
 	add(10000, 14000, 5000, UINT64_MAX);
 	check_event(1013000, 2600 + 1 + 500);
+	ck_assert(gt_event_clock_to_gpu(&events, CLOCK, 6000, 1ull << 39, &gpu, &error));
+	ck_assert_uint_eq(error, (1ull << 39) + 2600 + 1 + 500);
+	/* An error that would wrap around to a small one; and one that is too large with the clock's alone. */
+	ck_assert(!gt_event_clock_to_gpu(&events, CLOCK, 6000, UINT64_MAX - 3000, &gpu, &error));
+	ck_assert(!gt_event_clock_to_gpu(&events, CLOCK, 6000, 1ull << 40, &gpu, &error));
 	for (int i = 0; i < 100; i++) {
 		add(i, UINT64_MAX, UINT64_MAX / 3 * (uint64_t)i, 1ull << 40);
-		gt_event_clock_to_gpu(&events, CLOCK, UINT64_MAX - (uint64_t)i, &gpu, &error);
+		gt_event_clock_to_gpu(&events, CLOCK, UINT64_MAX - (uint64_t)i, (uint64_t)i << 57, &gpu, &error);
 		gt_event_clock_after_host(&events, CLOCK, UINT64_MAX, (uint64_t)i << 60, 1);
 		gt_event_clock_before_host(&events, CLOCK, (uint64_t)i << 59, UINT64_MAX, 1);
 	}
