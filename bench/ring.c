@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a record costs the reader that takes a GPU's ring in batches: ring [ROUNDS [PAYLOAD]]
+ * What a record costs the reader that takes a GPU's ring in batches: ring [ROUNDS [PAYLOAD [TOGETHER]]]
  *
  * Another thread, on another core, writes a ring of 256 MiB full of records of PAYLOAD bytes
- * (32), and then the reader takes them: once around is a round.  Beside it what
- * memcpy() takes to fetch the same bytes just as they were written, and, last, both threads
- * at once.  What is printed is the best round and the median, ns.
+ * (32), TOGETHER of them (1) behind one header, and then the reader takes them: once around is
+ * a round.  Beside it what memcpy() takes to fetch the same bytes just as they were written,
+ * and, last, both threads at once.  What is printed is the best round and the median, ns.
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>
@@ -26,7 +26,7 @@
 static struct {
 	struct gt_ring ring;		/* the reader's */
 	uint64_t taken, sum;
-	uint32_t payload;
+	uint32_t payload, together;
 	uint64_t to_write;		/* the producer's next task, in records; 0: end */
 	pthread_barrier_t turn;
 	uint64_t published __attribute__((aligned(LINE)));
@@ -47,7 +47,7 @@ static double now(void)
 
 static uint64_t length(void)
 {
-	return sizeof(struct gt_record) + (bench.payload + 7u) / 8 * 8;
+	return sizeof(struct gt_record) + gt_record_payload(bench.payload, bench.together - 1);
 }
 
 static void put_word(uint64_t position, uint64_t word)
@@ -61,7 +61,7 @@ static void put_record(void)
 
 	while (position + len - bench.seen > RING)
 		bench.seen = __atomic_load_n(&bench.published, __ATOMIC_ACQUIRE);
-	put_word(position + 8, GT_REC_DATA | (uint64_t)bench.payload << 32);
+	put_word(position + 8, GT_REC_DATA | (bench.together - 1) << 8 | (uint64_t)bench.payload << 32);
 	for (uint64_t i = 16; i < len; i += 8)
 		put_word(position + i, position + i);
 	__atomic_store_n((uint64_t *)(void *)(bench.ring.data + (position & (RING - 1))),
@@ -82,7 +82,7 @@ static void *produce(void *unused)
 	}
 }
 
-/* Let it write so many records; it is at it when this returns. */
+/* Let it write so many records of the ring; it is at it when this returns. */
 static void begin_writing(uint64_t records)
 {
 	bench.to_write = records;
@@ -107,7 +107,7 @@ static void drain(uint64_t records)
 {
 	const struct gt_handler handler = { .fn = take };
 	struct gputrace_records head = { .pid = 1 };
-	uint64_t until = bench.taken + records;
+	uint64_t until = bench.taken + records * bench.together;
 	int r = 0;
 
 	while (bench.taken < until && r >= 0)
@@ -177,7 +177,7 @@ static void run(const char *what, double (*round)(uint64_t records), unsigned ro
 	double each[ROUNDS_MAX];
 
 	for (unsigned i = 0; i < rounds; i++)
-		each[i] = round(records) / (double)records;
+		each[i] = round(records) / (double)(records * bench.together);
 	qsort(each, rounds, sizeof(each[0]), compare);
 	printf("  %-28s best %6.2f ns a record, median %6.2f ns: %6.0f MB/s of payload\n", what, each[0],
 	       each[rounds / 2], 1e3 * bench.payload / each[rounds / 2]);
@@ -203,9 +203,12 @@ int main(int argc, char **argv)
 	pthread_t producer;
 
 	bench.payload = argc > 2 ? (uint32_t)atoi(argv[2]) : 32;
-	if (rounds < 1 || rounds > (int)ROUNDS_MAX || bench.payload < 8 || bench.payload > GT_RECORD_MAX_PAYLOAD) {
-		fprintf(stderr, "usage: %s [ROUNDS up to %u [PAYLOAD, 8 to %u bytes]]\n", argv[0], ROUNDS_MAX,
-			GT_RECORD_MAX_PAYLOAD);
+	bench.together = argc > 3 ? (uint32_t)atoi(argv[3]) : 1;
+	if (rounds < 1 || rounds > (int)ROUNDS_MAX || bench.payload < 8 || !bench.together ||
+	    bench.together > GT_RECORD_MAX_COUNT ||
+	    gt_record_payload(bench.payload, bench.together - 1) > GT_RECORD_MAX_PAYLOAD) {
+		fprintf(stderr, "usage: %s [ROUNDS up to %u [PAYLOAD from 8 on [TOGETHER up to %u]]]: at most %u bytes together\n",
+			argv[0], ROUNDS_MAX, GT_RECORD_MAX_COUNT, GT_RECORD_MAX_PAYLOAD);
 		return 2;
 	}
 	make_ring();

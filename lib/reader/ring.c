@@ -40,15 +40,34 @@ static inline void disarm(uint64_t *at, uint64_t word, uint32_t next)
 		__atomic_store_n(at, 0, __ATOMIC_RELAXED);
 }
 
+typedef uint32_t pair __attribute__((vector_size(16)));	/* two words, low half first */
+
+static __attribute__((noinline, cold)) void disarm_all(uint64_t *from, uint64_t count, uint32_t next)
+{
+	for (uint64_t i = 0; i < count; i++)
+		disarm(from + i, __atomic_load_n(from + i, __ATOMIC_RELAXED), next + (uint32_t)i);
+}
+
 /* Words that lie in one piece; next: the sequence number where the first of them is, once around. */
 static inline void copy(uint64_t *from, uint64_t count, uint32_t next, uint8_t *to)
 {
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t word = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+	pair numbers = { next, 0, next + 1, 0 }, alike = { 0 };
 
-		memcpy(to + 8 * i, &word, 8);
-		disarm(from + i, word, next + (uint32_t)i);
+	for (uint64_t i = 0; i < count / 2; i++, numbers += (pair){ 2, 0, 2, 0 }) {
+		pair words;
+
+		memcpy(&words, from + 2 * i, sizeof(words));
+		memcpy(to + 16 * i, &words, sizeof(words));
+		alike |= (pair)(words == numbers);
 	}
+	if (count & 1) {
+		uint64_t word = __atomic_load_n(from + count - 1, __ATOMIC_RELAXED);
+
+		memcpy(to + 8 * (count - 1), &word, sizeof(word));
+		disarm(from + count - 1, word, next + (uint32_t)count - 1);
+	}
+	if (__builtin_expect(alike[0] | alike[2], 0))
+		disarm_all(from, count, next);
 }
 
 /* What is at that position, which may go on at the ring's start. */
