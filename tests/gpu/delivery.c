@@ -8,7 +8,9 @@
  * long after the GPU wrote its record the reader has it.  Then kernels of 8192 warps,
  * one behind another for SECONDS: how many bytes of records of 32 bytes the reader gets,
  * beside what a kernel by itself writes to the same kind of memory in the same run,
- * a record of 32 bytes for each warp.  The last line begins with "delivery:".  Exit
+ * a record of 32 bytes for each warp.  Who held whom back is seen by how often the reader
+ * looked and found nothing (the GPU), and by the most it found at once (the reader, where
+ * that is what the ring holds).  The last line begins with "delivery:".  Exit
  * status: 0 every record was delivered or counted as lost, 1 not, 77 no GPU.
  */
 #define _GNU_SOURCE 1
@@ -162,6 +164,10 @@ static int run_program(uint64_t length)
 
 /* ---- the reader ---- */
 
+struct looks {
+	uint64_t count, empty, empty_ns;
+};
+
 struct seen {
 	struct gputrace_clock *clock;
 	uint64_t next_update;
@@ -169,6 +175,8 @@ struct seen {
 	unsigned pulses;
 	uint64_t floods, begin, end;	/* records, and when the first batch and the last of them came */
 	uint64_t lost;
+	struct looks looks, late;	/* until the last of them came; after it, which may be between two */
+	uint64_t most;			/* records found at once */
 };
 
 static void take_pulse(struct seen *seen, const struct gputrace_event *event)
@@ -197,11 +205,40 @@ static void take_floods(void *data, const struct gputrace_records *records)
 	seen->floods += records->count;
 }
 
+/* What it did between the first of the records and the last. */
+static void count_look(struct seen *seen, uint64_t found, uint64_t ns)
+{
+	struct looks *late = &seen->late;
+
+	if (!seen->floods)
+		return;
+	late->count++;
+	late->empty += !found;
+	late->empty_ns += found ? 0 : ns;
+	if (!found)
+		return;
+	seen->looks.count += late->count;
+	seen->looks.empty += late->empty;
+	seen->looks.empty_ns += late->empty_ns;
+	*late = (struct looks){ 0 };
+	seen->most = found > seen->most ? found : seen->most;
+}
+
+/* Take in what has come; false: the program has ended. */
+static bool look(struct seen *seen, struct gputrace_reader *reader)
+{
+	uint64_t before = seen->floods, begin = now();
+	bool more = gputrace_reader_wait(reader, 0) >= 0;
+
+	count_look(seen, seen->floods - before, now() - begin);
+	return more;
+}
+
 static void follow(struct seen *seen, struct gputrace_reader *reader)
 {
 	const struct gputrace_event *event;
 
-	while (gputrace_reader_wait(reader, 0) >= 0) {
+	while (look(seen, reader)) {
 		while ((event = gputrace_reader_next(reader))) {
 			if (gputrace_event_get_type(event) == GPUTRACE_EVENT_DATA)
 				take_pulse(seen, event);
@@ -288,6 +325,9 @@ static int report(struct seen *seen, FILE *said)
 		printf("delivery: the program did not come to its end\n");
 		return 1;
 	}
+	printf("looks: %" PRIu64 ", %.1f %% of them found nothing, in %.0f ns each; %" PRIu64 " records at once at most\n",
+	       seen->looks.count, seen->looks.count ? 100.0 * (double)seen->looks.empty / (double)seen->looks.count : 0,
+	       seen->looks.empty ? (double)seen->looks.empty_ns / (double)seen->looks.empty : 0, seen->most);
 	qsort(seen->latency, seen->pulses, sizeof(seen->latency[0]), compare);
 	by_itself = rate(bare, bare_ns);
 	delivered = rate(seen->floods, seen->end - seen->begin);
