@@ -443,20 +443,36 @@ static INLINE u64 payload_word(const u8 *payload, u32 size, u32 at)
 
 /*
  * Known and small: one store after another, so that what is stored need not be in
- * memory before.
+ * memory before.  Stores that follow each other at once go over the bus together, which
+ * those with reckoning between them do not: all records but those that wrap are spared that.
  */
-static INLINE void put_payload(const struct ring *ring, u64 position, const u8 *payload, u32 size, u32 company)
+static INLINE void put_small(const struct ring *ring, const struct place *place, const u8 *payload, u32 size)
+{
+	u64 offset = place->record & (ring->size - 1);
+	GLOBAL u8 *to = ring->data + offset + (place->payload - place->record);
+	u32 at;
+
+	if (offset + place->length <= ring->size) {
+		UNROLL
+		for (at = 0; at < size; at += 8)
+			*(GLOBAL u64 *)(to + at) = payload_word(payload, size, at);
+		return;
+	}
+	UNROLL
+	for (at = 0; at < size; at += 8)
+		put_word(ring, place->payload + at, payload_word(payload, size, at));
+}
+
+static INLINE void put_payload(const struct ring *ring, const struct place *place, const u8 *payload, u32 size, u32 company)
 {
 	u32 at;
 
 	if (company != GT_COMPANY_ANY && size <= UNROLLED_BYTES) {
-		UNROLL
-		for (at = 0; at < size; at += 8)
-			put_word(ring, position + at, payload_word(payload, size, at));
+		put_small(ring, place, payload, size);
 		return;
 	}
 	for (at = 0; at < size; at += 8)
-		put_word(ring, position + at, payload_word(payload, size, at));
+		put_word(ring, place->payload + at, payload_word(payload, size, at));
 }
 
 /* company: enum gt_company; size is a constant unless it is ANY.  0; -EAGAIN: no room, counted as lost; -E2BIG. */
@@ -478,12 +494,14 @@ EXPORT s64 gt_rt_ring_output(u64 ctl, u64 tail, u64 data, u64 ring_size, u32 typ
 		count_gpu(&ring.ctl->lost, 1);
 		return -EAGAIN;
 	}
-	put_payload(&ring, place.payload, payload, size, company);
+	if (place.leads)
+		put_word(&ring, place.record + 8,
+			 type | place.more << 8 | (u64)(source & 0xffff) << 16 | (u64)size << 32);
+	put_payload(&ring, &place, payload, size, company);
 	if (place.mask)
 		sync_lanes(place.mask);		/* what they wrote is the leader's to release */
 	if (!place.leads)
 		return 0;
-	put_word(&ring, place.record + 8, type | place.more << 8 | (u64)(source & 0xffff) << 16 | (u64)size << 32);
 	first = (u32)((u32)(place.record >> 3) + 1) | (u64)place.length << 32;
 	/* Pairs with the consumer's acquire load of the first word. */
 	store_release_sys((GLOBAL u64 *)(ring.data + (place.record & (ring.size - 1))), first);
