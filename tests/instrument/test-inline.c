@@ -6,9 +6,8 @@
 	"(.param .b64 " name "0, .param .b64 " name "1, .param .b64 " name "2, .param .b32 " name "3,\n" \
 	" .param .b64 " name "4, .param .b64 " name "5, .param .b32 " name "6, .param .b32 " name "7)"
 
-static char *weave_probe(const char *probe_text, uint32_t point, const char *kernel)
+static char *weave(const char *probe_text, const struct gt_probe *probe, const char *kernel, bool stub)
 {
-	struct gt_probe probe = probe_at(point);
 	static const unsigned which[] = { 0 };
 	const struct gt_ptx_plan plan = { .kernel_id = 9, .probes = which, .probe_count = 1 };
 	struct gt_ptx_error error = { .text = "" };
@@ -16,9 +15,18 @@ static char *weave_probe(const char *probe_text, uint32_t point, const char *ker
 	size_t length;
 	char *out = NULL;
 
-	ck_assert_msg(!gt_ptx_instrument(ptx, probe_text, &probe, 1, &plan, &out, &length, &error), "%s", error.text);
+	if (stub)
+		gt_ptx_write_out(ptx);
+	ck_assert_msg(!gt_ptx_instrument(ptx, probe_text, probe, 1, &plan, &out, &length, &error), "%s", error.text);
 	gt_ptx_free(ptx);
 	return out;
+}
+
+static char *weave_probe(const char *probe_text, uint32_t point, const char *kernel)
+{
+	struct gt_probe probe = probe_at(point);
+
+	return weave(probe_text, &probe, kernel, false);
 }
 
 START_TEST(short_probes_are_written_out)
@@ -183,6 +191,41 @@ START_TEST(atomics_of_one_thread)
 }
 END_TEST
 
+#define STAMP \
+	".func probe" PARAMS("p") " { .reg .b32 %r<4>; .reg .b64 %a<5>;\n" \
+	" ld.param.b64 %a1, [p1]; mov.u64 %a2, %globaltimer; ld.param.u32 %r1, [p3]; mov.u32 %r2, %ctaid.x;\n" \
+	" mov.u32 %r3, %r2; add.u32 %r3, %r3, %r1; mul.wide.u32 %a3, %r2, 8; add.s64 %a4, %a1, %a3;\n" \
+	" st.global.u64 [%a4], %a2; ret; }"
+
+/* All threads ask for what is the same whenever it is asked for; then one goes on.  Not the blocks' in stubs. */
+START_TEST(an_elected_thread_has_its_numbers)
+{
+	static const char ahead[] =
+		"\t{ .reg .b32 %r<4>; .reg .b64 %a<5>;\n ld.param.b64 %a1, [__gt_launch+8];\n\tcvt.u32.u32 %r1, 9;\n"
+		"\tmov.u32 %r2, %ctaid.x;\n\tmul.wide.u32 %a3, %r2, 8;\n\tadd.s64 %a4, %a1, %a3;\n\t\tmov.u32 %__gt_t, ";
+	struct gt_probe probe = probe_at(GT_POINT_EXIT);
+	bool stub = _i;
+
+	for (unsigned per = GT_PER_THREAD; per <= GT_PER_BLOCK; per++) {
+		const char *election;
+		char *out;
+
+		probe.granularity = per;
+		out = weave(STAMP, &probe, KERNEL("ret;"), stub);
+		ck_assert_msg((strstr(out, ahead) != NULL) == (per == GT_PER_WARP || (per == GT_PER_BLOCK && !stub)), "%s", out);
+		election = strstr(out, "bra __gt_next;");
+		ck_assert_ptr_nonnull(election);
+		ck_assert_uint_eq(count_of(election, "%globaltimer"), 1);
+		ck_assert_uint_eq(count_of(election, "add.u32 %r3, %r3, %r1;"), 1);
+		ck_assert_uint_eq(count_of(election, "st.global.u64 [%a4], %a2;"), 1);
+		ck_assert_uint_eq(count_of(out, "%ctaid.x"), 1);
+		ck_assert_uint_eq(count_of(out, "add.s64 %a4, %a1, %a3;"), 1);
+		ck_assert_uint_eq(count_of(out, "call probe"), 0);
+		free(out);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("inline");
@@ -194,5 +237,6 @@ int main(void)
 	tcase_add_test(tcase, numbers_are_worked_out_once);
 	LOOP(the_rest_stays_at_its_places, unmoved);
 	tcase_add_test(tcase, numbers_are_worked_out_in_functions);
+	tcase_add_loop_test(tcase, an_elected_thread_has_its_numbers, 0, 2);
 	return run_case("inline", tcase);
 }

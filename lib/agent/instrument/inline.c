@@ -155,7 +155,29 @@ static int has_atomics(const struct gt_ptx *ptx, const struct ptx_function *func
 	return 0;
 }
 
-/* What of it need not be done at its places.  -ENOMEM. */
+static int has_one_elected(const struct gt_probe *probe)
+{
+	return probe->granularity == GT_PER_WARP || probe->granularity == GT_PER_BLOCK;
+}
+
+/* -ENOMEM. */
+static int find_ahead(const struct gt_ptx *ptx, const struct ptx_function *function, const uint8_t *arguments,
+		      struct ptx_inline *in)
+{
+	struct ptx_fixed fixed;
+	int r = gt_fixed_find(ptx, function, arguments, &fixed);
+
+	if (r < 0)
+		return r;
+	if (memchr(fixed.is, 1, function->statement_count)) {
+		in->ahead = fixed.is;
+		fixed.is = NULL;
+	}
+	gt_fixed_free(&fixed);
+	return 0;
+}
+
+/* What of it need not be done at its places, or not by the elected thread alone.  -ENOMEM. */
 static int relieve(const struct gt_ptx *ptx, const struct gt_probe *probe, const uint8_t *arguments,
 		   struct ptx_inline *in)
 {
@@ -163,9 +185,8 @@ static int relieve(const struct gt_ptx *ptx, const struct gt_probe *probe, const
 	int r = 0;
 
 	if (is_at_ends(probe))
-		return 0;
-	in->atomics_alone = (probe->granularity == GT_PER_WARP || probe->granularity == GT_PER_BLOCK) &&
-			    has_atomics(ptx, function);
+		return has_one_elected(probe) ? find_ahead(ptx, function, arguments, in) : 0;
+	in->atomics_alone = has_one_elected(probe) && has_atomics(ptx, function);
 	if (probe->flags & GT_PROBE_ADDS_LATER)
 		r = gt_sums_find(ptx, function, arguments, &in->sums);
 	return r ? r : gt_hoist_find(ptx, function, &in->hoist);
@@ -258,6 +279,7 @@ void gt_inlines_free(struct ptx_inlines *inlines)
 	unsigned i;
 
 	for (i = 0; i < inlines->count; i++) {
+		free(inlines->of[i].ahead);
 		gt_hoist_free(&inlines->of[i].hoist);
 		gt_sums_free(&inlines->of[i].sums);
 	}
@@ -382,7 +404,7 @@ static uint32_t write_statement(struct ptx_text *out, const struct ptx_inlines *
 		return write_return(out, ptx, statement);
 	if (role & PTX_SUMS_HELD)
 		return gt_sums_write_addition(out, ptx, &in->sums, statement, index_of_held(&in->sums, i));
-	if (role & PTX_SUMS_GONE)
+	if (role & PTX_SUMS_GONE || (how == PTX_INLINE_AHEAD && in->ahead[i]))
 		return gt_statement_end(ptx, statement);
 	if (how == PTX_INLINE_PREPARED && in->atomics_alone && is_global_atomic(ptx, statement))
 		return write_atomic_alone(out, ptx, statement, index);
@@ -395,6 +417,38 @@ static uint32_t write_statement(struct ptx_text *out, const struct ptx_inlines *
 	return statement->at;
 }
 
+/* Before it stand declarations. */
+static const struct ptx_statement *first_instruction(const struct gt_ptx *ptx, const struct ptx_function *function)
+{
+	const struct ptx_statement *statement = &ptx->statements[function->statement];
+
+	while (statement->kind != PTX_INSTRUCTION)
+		statement++;
+	return statement;
+}
+
+void gt_inline_write_ahead(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index,
+			   const struct ptx_source sources[PTX_ARG_COUNT])
+{
+	const struct ptx_inline *in = &inlines->of[index];
+	const struct gt_ptx *ptx = inlines->ptx;
+	const struct ptx_function *function = &ptx->functions[in->function];
+	const struct ptx_statement *statement = &ptx->statements[function->statement];
+	uint32_t i;
+
+	gt_text_puts(out, "\t{");
+	gt_text_add(out, ptx->text + function->body, first_instruction(ptx, function)->at - function->body);
+	for (i = 0; i < function->statement_count; i++, statement++) {
+		if (!in->ahead[i])
+			continue;
+		if (statement->flags & PTX_PARAM_MOVE)
+			write_argument(out, ptx, in, statement, sources);
+		else
+			gt_text_add(out, ptx->text + statement->at, gt_statement_end(ptx, statement) - statement->at);
+		gt_text_puts(out, "\n\t");
+	}
+}
+
 void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index, enum ptx_inline_how how,
 		     const struct ptx_source sources[PTX_ARG_COUNT])
 {
@@ -403,7 +457,10 @@ void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines, un
 	const struct ptx_statement *statement = &ptx->statements[function->statement];
 	uint32_t i, copied = function->body;
 
-	gt_text_puts(out, "\t{");
+	if (how == PTX_INLINE_AHEAD)
+		copied = first_instruction(ptx, function)->at;
+	else
+		gt_text_puts(out, "\t{");
 	for (i = 0; i < function->statement_count; i++, statement++) {
 		if (statement->kind != PTX_INSTRUCTION)
 			continue;

@@ -36,6 +36,12 @@ struct ptx_inline {
 	uint32_t instructions;
 	uint32_t function;		/* index in the probe text's functions */
 	struct ptx_range params[PTX_ARG_COUNT];
+	/*
+	 * By statement, NULL: none: at ends, what those threads may do as well that are not elected.  Most
+	 * of the time that a short probe takes is for special registers and parameters; so it asks for
+	 * them all together with what the election asks for, rather than once that is answered.
+	 */
+	uint8_t *ahead;
 	struct ptx_hoist hoist;		/* where it is written out within kernels, not at their ends */
 	struct ptx_sums sums;		/* there, too, where they can be added to the map at all ways out */
 };
@@ -64,6 +70,7 @@ enum ptx_inline_how {
 	PTX_INLINE_PLAIN,
 	PTX_INLINE_PREPARED,	/* gt_inline_write_entry() came before */
 	PTX_INLINE_SUMS,	/* gt_sums_write_entry() did */
+	PTX_INLINE_AHEAD,	/* gt_inline_write_ahead() came right before, and the election */
 };
 
 /* At the entry of a kernel that has places of this probe: what it needs at all of them. */
@@ -79,6 +86,10 @@ struct ptx_source {
 };
 void gt_inline_write(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index, enum ptx_inline_how how,
 		     const struct ptx_source sources[PTX_ARG_COUNT]);
+
+/* Opens that scope and writes what goes ahead of the election, for a probe that has some. */
+void gt_inline_write_ahead(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index,
+			   const struct ptx_source sources[PTX_ARG_COUNT]);
 
 /* Adds to the map what PTX_INLINE_SUMS has held back. */
 void gt_inline_write_totals(struct ptx_text *out, const struct ptx_inlines *inlines, unsigned index,

@@ -242,11 +242,21 @@ static void write_call(struct ptx_text *out, const struct gt_probe *probe,
 	gt_text_puts(out, ", (__gt_0, __gt_1, __gt_2, __gt_3, __gt_4, __gt_5, __gt_6, __gt_7);\n\t}\n");
 }
 
+/* With the warps of a block that have no elected thread, in stubs, that was seen to take longer than it saves (sm_90). */
+static int goes_ahead(const struct ptx_site *site, unsigned index)
+{
+	const struct ptx_inline *in = &site->inlines->of[index];
+
+	return !in->called && in->ahead && (site->probes[index].granularity == GT_PER_WARP || !site->ptx->written_out);
+}
+
 /* What sums up bytes does so where the text says how many they are. */
 static enum ptx_inline_how how_to_write(const struct ptx_site *site, unsigned index)
 {
 	const struct ptx_access *access = site->access;
 
+	if (goes_ahead(site, index))
+		return PTX_INLINE_AHEAD;
 	if (!site->kernel)
 		return PTX_INLINE_PLAIN;
 	if (!site->holds[index])
@@ -259,21 +269,27 @@ static enum ptx_inline_how how_to_write(const struct ptx_site *site, unsigned in
 	return PTX_INLINE_SUMS;
 }
 
-static void write_probe(struct ptx_text *out, const struct ptx_site *site, unsigned index)
+/* open: see write_election(). */
+static void write_probe(struct ptx_text *out, const struct ptx_site *site, unsigned index, int open)
 {
 	static const uint8_t all[PTX_ARG_COUNT] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 	const struct gt_probe *probe = &site->probes[index];
 	struct ptx_inline *in = &site->inlines->of[index];
+	int ahead = goes_ahead(site, index);
 	struct ptx_source sources[PTX_ARG_COUNT];
 	char kernel[16], space[16];
 
-	if (!in->called) {
-		write_sources(out, site, probe, in->uses, kernel, space, sources);
-		gt_inline_write(out, site->inlines, index, how_to_write(site, index), sources);
-	} else {
-		write_sources(out, site, probe, all, kernel, space, sources);
-		write_call(out, probe, sources);
+	if (!ahead)
+		write_election(out, probe->granularity, open, "__gt_next");
+	write_sources(out, site, probe, in->called ? all : in->uses, kernel, space, sources);
+	if (ahead) {
+		gt_inline_write_ahead(out, site->inlines, index, sources);
+		write_election(out, probe->granularity, open, "__gt_next");
 	}
+	if (in->called)
+		write_call(out, probe, sources);
+	else
+		gt_inline_write(out, site->inlines, index, how_to_write(site, index), sources);
 }
 
 static void open_scope(struct ptx_text *out)
@@ -307,8 +323,7 @@ void gt_site_write(struct ptx_text *out, const struct ptx_site *site)
 				       "\tsetp.eq.u32 %%__gt_p, %%__gt_t, 0;\n"
 				       "\t@%%__gt_p bra __gt_next;\n", switch_bit(probe));
 		}
-		write_election(out, probe->granularity, together, "__gt_next");
-		write_probe(out, site, site->which[i]);
+		write_probe(out, site, site->which[i], together);
 		gt_text_puts(out, "__gt_next:\n\t}\n");
 	}
 	gt_text_puts(out, "__gt_off:\n\t}\n\t");
