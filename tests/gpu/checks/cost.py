@@ -10,7 +10,7 @@ KERNELS = ("vecadd", "matmul", "stream")
 LIBRARIES = ("layernorm", "gemm")
 # Object, what it is, and how much longer a kernel may take.
 PROBES = (
-    ("empty", "empty program, each thread", {"vecadd": 1.05, "matmul": 1.03, "stream": 1.03, "layernorm": 1.02, "gemm": 1.02}),
+    ("empty", "empty program, each thread", {"vecadd": 1.02, "matmul": 1.02, "stream": 1.02, "layernorm": 1.02, "gemm": 1.02}),
     ("kernel-count", "entry counter, each warp",
      {"vecadd": 1.05, "matmul": 1.03, "stream": 1.03, "layernorm": 1.05, "gemm": 1.05}),
     ("stamps", "time at entry and exit, each block",
@@ -100,9 +100,12 @@ def cost_in_libraries(lab):
     return costs.finish("Cost in kernels of libraries' kind")
 
 
+STEP_GOAL = 1.05
+
+
 @check(alone=True)
 def cost_of_a_training_step(lab):
-    """A step of PyTorch, 20 linear layers and Adam; each way twice, in turns, and the shorter one counts."""
+    """A step of PyTorch, 20 linear layers and Adam, by a twentieth longer at most; each way twice, in turns, and the shorter one counts."""
     program, args = lab.program("torch-step"), ("eager", "--time")
     ways = {"bare": lambda: lab.bare(program, *args),
             "timeline": lambda: lab.record(program, *args, options=["--no-api"], trace=False)[0],
@@ -111,8 +114,10 @@ def cost_of_a_training_step(lab):
     losses = {tuple(re.findall("^loss .*", outcome.out, re.MULTILINE)) for run in runs for outcome in run.values()}
     expect(len(losses) == 1 and losses.pop(), "a loss changed")
     step = {name: min(times(run[name])["step"] for run in runs) for name in ways}
-    return f"bare {step['bare'] / 1e6:.2f} ms, " + ", ".join(
-        f"{name} {ns / step['bare']:.2f}x" for name, ns in step.items() if name != "bare")
+    ratios = {name: ns / step["bare"] for name, ns in step.items() if name != "bare"}
+    seen = f"bare {step['bare'] / 1e6:.2f} ms, " + ", ".join(f"{name} {ratio:.2f}x" for name, ratio in ratios.items())
+    expect(lab.device == "sim" or max(ratios.values()) <= STEP_GOAL, seen)
+    return seen
 
 
 COLD_US, WARM_US = 30_000, 1_000
