@@ -139,11 +139,16 @@ START_S = 2.0
 
 @check(alone=True)
 def cost_of_a_start(lab):
-    """Some steps of PyTorch, from its start to its end, with programs at entry and exit of every kernel: 2 s longer at most."""
-    program, args = lab.program("torch-step"), ("eager",)
-    bare = min(lab.bare(program, *args).seconds for _ in range(3))
-    probed = min(lab.run_object("threads", program, *args).seconds for _ in range(3))
-    seen = f"bare {bare:.2f} s, with programs {probed:.2f} s"
+    """
+    Some steps of PyTorch, from its start to its end, with programs at entry and exit of every kernel: 2 s longer at most.
+    And what memory that takes of it.
+    """
+    program, args = lab.program("torch-step"), ("eager", "--memory")
+    ways = [[lab.bare(program, *args) for _ in range(3)], [lab.run_object("threads", program, *args) for _ in range(3)]]
+    bare, probed = (min(outcome.seconds for outcome in outcomes) for outcomes in ways)
+    memory = [[max(outcome.number(word) for outcome in outcomes) // 1024 for outcomes in ways] for word in ("resident", "device")]
+    seen = (f"bare {bare:.2f} s, with programs {probed:.2f} s; at most {memory[0][0]} and {memory[0][1]} MiB of host memory, "
+            f"{memory[1][0]} and {memory[1][1]} MiB of the GPU's")
     expect(probed - bare <= START_S, seen)
     return seen
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Training steps of PyTorch: torch-step.py eager | compiled | graph [--time].
-Prints each loss to its last bit; --time also the time of a step of a larger model.
+Training steps of PyTorch: torch-step.py eager | compiled | graph [--time] [--memory].
+Prints each loss to its last bit; --time also the time of a step of a larger model; --memory
+the most host memory that the process has had, and what of the GPU's is in use, in KiB.
 """
 import os
+import resource
 import sys
 import time
 
@@ -90,3 +92,7 @@ for loss in {"eager": eager, "compiled": compiled, "graph": graph}[sys.argv[1]](
     print("loss", float(loss).hex())
 if "--time" in sys.argv:
     measure()
+if "--memory" in sys.argv:
+    free, total = torch.cuda.mem_get_info()
+    print(f"resident {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}")
+    print(f"device {(total - free) // 1024}")
