@@ -18,8 +18,8 @@ static const char usage[] =
 	"  -a, --all         print elements that are zero as well\n"
 	TOOL_OPTIONS_HELP;
 
-/* Kernels that lack a program and are named one by one. */
-#define NAMED_MAX 10u
+/* Reasons for kernels to lack a program that are told. */
+#define REASONS_MAX 10u
 
 struct run {
 	struct tool tool;
@@ -85,23 +85,55 @@ static int is_asked_for(const struct run *run, const struct gputrace_kernel *ker
 	return 0;
 }
 
+/* Why kernels lack programs. */
+struct lacks {
+	struct lack {
+		const struct gputrace_kernel *kernel;	/* the first with this reason */
+		unsigned more;
+	} list[REASONS_MAX];
+	unsigned count, others;
+};
+
+static void add_lack(struct lacks *lacks, const struct gputrace_kernel *kernel)
+{
+	const char *reason = gputrace_kernel_get_reason(kernel);
+	unsigned i = 0;
+
+	while (i < lacks->count && strcmp(gputrace_kernel_get_reason(lacks->list[i].kernel), reason))
+		i++;
+	if (i < lacks->count)
+		lacks->list[i].more++;
+	else if (i < REASONS_MAX)
+		lacks->list[lacks->count++].kernel = kernel;
+	else
+		lacks->others++;
+}
+
+static void report_lack(const struct run *run, const char *what, const struct lack *lack)
+{
+	char more[48] = "";
+
+	if (lack->more)
+		snprintf(more, sizeof(more), " and %u more", lack->more);
+	tool_warn(&run->tool, "%s kernel %s%s: %s", what, tool_printable(gputrace_kernel_get_display_name(lack->kernel)), more,
+		  tool_printable(gputrace_kernel_get_reason(lack->kernel)));
+}
+
 /* Kernels that should have programs and lack them (not in), or some of them (not all in). */
-static void report_kernels(const struct run *run, const char *lack, int partly)
+static void report_kernels(const struct run *run, const char *what, int partly)
 {
 	const struct gputrace_kernel *kernel = NULL;
-	unsigned count = 0;
+	struct lacks lacks = { 0 };
 
 	while ((kernel = gputrace_target_next_kernel(run->tool.target, kernel))) {
-		const char *reason = gputrace_kernel_get_reason(kernel);
-
-		if (!reason || (gputrace_kernel_get_route(kernel) != GPUTRACE_ROUTE_NONE) != partly || !is_asked_for(run, kernel))
-			continue;
-		if (++count <= NAMED_MAX)
-			tool_warn(&run->tool, "%s kernel %s: %s", lack,
-				  tool_printable(gputrace_kernel_get_display_name(kernel)), tool_printable(reason));
+		if (gputrace_kernel_get_reason(kernel) && is_asked_for(run, kernel) &&
+		    (gputrace_kernel_get_route(kernel) != GPUTRACE_ROUTE_NONE) == partly)
+			add_lack(&lacks, kernel);
 	}
-	if (count > NAMED_MAX)
-		tool_warn(&run->tool, "%s %u more", lack, count - NAMED_MAX);
+	for (unsigned i = 0; i < lacks.count; i++)
+		report_lack(run, what, &lacks.list[i]);
+	if (lacks.others)
+		tool_warn(&run->tool, "%s %u more kernels", what, lacks.others);
 }
 
 static void list_kernels(const struct run *run)

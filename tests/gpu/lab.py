@@ -75,13 +75,13 @@ class Outcome:
         return int(match.group(1))
 
     def refusals(self, lack="not in"):
-        """{kernel: reason}, of those that gputrace-run names."""
-        return dict(re.findall(rf": {lack} kernel (.*?): (.*)", self.err))
+        """{kernel: reason} by gputrace-run, of the first kernel for each of the first ten reasons."""
+        return dict(re.findall(rf": {lack} kernel (.*?)(?: and \d+ more)?: (.*)", self.err))
 
     def left_out(self, lack="not in"):
         """How many kernels gputrace-run says that it could not put programs in, or ("not all in") not all of them."""
-        more = re.search(rf": {lack} (\d+) more$", self.err, re.MULTILINE)
-        return len(re.findall(rf": {lack} kernel ", self.err)) + (int(more.group(1)) if more else 0)
+        more = re.findall(rf": {lack} (?:kernel .*? and )?(\d+) more(?:: | kernels$)", self.err, re.MULTILINE)
+        return len(re.findall(rf": {lack} kernel ", self.err)) + sum(map(int, more))
 
     def good(self):
         expect(self.status == 0, f"{' '.join(self.argv)} ended with {self.status}: {self.err.strip()[-400:]}")
