@@ -39,7 +39,10 @@ GPUTRACE_API int gputrace_event_get_type(const struct gputrace_event *event);
 /* When it began, and when it ended (the same for what takes no time). */
 GPUTRACE_API uint64_t gputrace_event_get_time(const struct gputrace_event *event);
 GPUTRACE_API uint64_t gputrace_event_get_end(const struct gputrace_event *event);
-/* The true times lie within this many ns of the two above; 0 for times taken on the host; UINT64_MAX: not known. */
+/*
+ * The true times lie within this many ns of the two above; 0 for times taken on the host, of which those of the agent are
+ * right within 100 ns (gputrace_event_get_type(3) says when); UINT64_MAX: not known.
+ */
 GPUTRACE_API uint64_t gputrace_event_get_time_error(const struct gputrace_event *event);
 /*
  * KERNEL and PRINT: the GPU's own times, %globaltimer ns.  COPY: from when its stream came to it until

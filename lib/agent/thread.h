@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/agent/agent.h"
 #include "lib/agent/copy/copy.h"
+#include "lib/agent/ticks.h"
 #include "lib/wire/wire.h"
 
 /* A range that the thread has pushed. */
@@ -23,6 +25,7 @@ struct gt_thread {
 	struct gt_thread_ring *ring;	/* NULL: there are none, or none was free */
 	uint8_t *data;			/* of the ring */
 	uint64_t tail;			/* of the ring, as last seen */
+	struct gt_ticks ticks;
 	uint64_t stack_begin, stack_end;	/* addresses of its stack and behind it; end 0: not asked for yet, 1: not known */
 	/* Stacks. */
 	struct gt_open_range *ranges;
@@ -50,6 +53,17 @@ static inline struct gt_thread *gt_thread(void)
 
 /* The calling thread's, also where there is no memory for more. */
 uint32_t gt_thread_id(void);
+
+/*
+ * When the calling thread does something, in the order in which it does it: CLOCK_MONOTONIC
+ * ns, within GT_TICKS_ERROR_NS if the session finds the processor's counter good enough.
+ */
+static inline uint64_t gt_thread_now(void)
+{
+	struct gt_thread *thread = gt_thread_known;
+
+	return thread && gt_session.flags & GT_CONFIG_TICKS ? gt_ticks_now(&thread->ticks) : gt_now();
+}
 
 /* What the calling thread's work belongs to now, 0: nothing. */
 static inline uint64_t gt_thread_range(void)

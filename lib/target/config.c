@@ -141,6 +141,20 @@ uint32_t gt_config_recording(const struct gputrace_target *target)
 	return flags;
 }
 
+/* Without the file, as in some containers, agents read the clock each time. */
+static bool clock_is_counter(void)
+{
+	FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+	char name[16] = "";
+	bool is;
+
+	if (!file)
+		return false;
+	is = fgets(name, sizeof(name), file) && !strcmp(name, "tsc\n");
+	fclose(file);
+	return is;
+}
+
 /* Of a call's stack as much as any link wants. */
 static void fill_stacks(const struct gputrace_target *target, struct gt_config *config)
 {
@@ -184,7 +198,7 @@ int gt_config_make(const struct gputrace_target *target)
 		.version = GT_WIRE_VERSION,
 		.timeline = timeline_link(target),
 		.flags = GT_CONFIG_LIST | (target->software_device ? GT_CONFIG_STAMP : 0) | target->route_flags |
-			 (target->copies ? GT_CONFIG_COPIES : 0) |
+			 (target->copies ? GT_CONFIG_COPIES : 0) | (clock_is_counter() ? GT_CONFIG_TICKS : 0) |
 			 (target->kind == GT_TARGET_SPAWNED ? 0 : GT_CONFIG_LIVE) | gt_config_recording(target),
 		.shared_count = target->shared_count,
 	};

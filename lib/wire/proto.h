@@ -86,6 +86,7 @@ struct gt_config {
 #define GT_CONFIG_COPIES 128u	/* programs for kernels loaded before the agent came, too: in copies */
 #define GT_CONFIG_LIVE 256u	/* the process ran before: GT_CONFIG_COPIES could be asked for */
 #define GT_CONFIG_MEMCPY 512u	/* record copies and memsets, with the times when they ran */
+#define GT_CONFIG_TICKS 1024u	/* CLOCK_MONOTONIC is made from the processor's counter */
 
 struct gt_config_probe {
 	uint32_t point, granularity, link, flags;

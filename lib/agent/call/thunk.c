@@ -133,7 +133,7 @@ __attribute__((used)) void gt_call_enter(struct frame *frame)
 	if (gt_depth || !atomic_load_explicit(&gt_active, memory_order_relaxed))
 		return;
 	if (is_recorded(frame->site))
-		frame->enter = gt_now();
+		frame->enter = gt_thread_now();
 	if (frame->site->copy.shape != GT_SHAPE_NONE && atomic_load_explicit(&gt_calls_copy, memory_order_relaxed))
 		begin_copy(frame);
 }
@@ -246,7 +246,7 @@ __attribute__((used)) uint64_t gt_call_leave(const struct frame *frame, uint64_t
 
 	if (!frame->enter && !frame->copy)
 		return result;
-	leave = gt_now();
+	leave = gt_thread_now();
 	if (frame->copy)
 		end_copy(frame, leave, result);
 	if (!frame->enter)

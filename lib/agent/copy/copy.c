@@ -51,7 +51,7 @@ static struct gt_copy *begin(const struct gt_copy_function *function, const uint
 {
 	struct gt_context *context = gt_context_current();
 	CUstream stream = gt_copy_stream(function, args);
-	uint64_t enter = gt_now();
+	uint64_t enter = gt_thread_now();
 	struct gt_copy *copy = start(context, stream);
 
 	if (!copy)

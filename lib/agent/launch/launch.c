@@ -64,7 +64,7 @@ void gt_launch_begin(struct gt_launch *launch, const void *function,
 		launch->record.grid[i] = grid[i];
 		launch->record.block[i] = block[i];
 	}
-	launch->record.enter = gt_now();
+	launch->record.enter = gt_thread_now();
 }
 
 /* The program passes one buffer: pass a longer copy with the hidden parameter at its end. */
@@ -222,7 +222,7 @@ void gt_launch_end(struct gt_launch *launch, CUresult result)
 {
 	if (!launch->record.enter)
 		return;
-	launch->record.leave = gt_now();
+	launch->record.leave = gt_thread_now();
 	launch->record.result = (int32_t)result;
 	if (result)
 		take_back(launch);

@@ -29,7 +29,7 @@ static void emit(struct gt_thread *thread, struct gt_rec_range record, const cha
 	/* A forked child enters its own session. */
 	if (!gt_join(false))
 		return;
-	record.time = gt_now();
+	record.time = gt_thread_now();
 	record.name_size = (uint32_t)put_text(texts, text, GT_NVTX_TEXT);
 	record.domain_size = (uint32_t)put_text(texts + record.name_size, domain ? domain->name : NULL, GT_NVTX_DOMAIN);
 	if (gt_enter() && atomic_load_explicit(&gt_active, memory_order_relaxed) &&
