@@ -2,13 +2,13 @@
 /*
  * How soon, and how fast, what programs on the GPU write reaches a reader that polls.
  *
- * usage: delivery [--device=sim] RECORDS.bpf.o [SECONDS]
+ * usage: delivery [--device=sim] RECORDS.bpf.o [SECONDS [warps|threads]]
  *
  * Runs itself as the traced program.  First a kernel of one warp each millisecond: how
  * long after the GPU wrote its record the reader has it.  Then kernels of 8192 warps,
- * one behind another for SECONDS: how many bytes of records of 32 bytes the reader gets,
- * beside what a kernel by itself writes to the same kind of memory in the same run,
- * a record of 32 bytes for each warp.  Who held whom back is seen by how often the reader
+ * one behind another for SECONDS: how many bytes of records of 32 bytes, one of each warp
+ * or of each thread, the reader gets, beside what a kernel by itself writes to the same
+ * kind of memory in the same run: as many structures of four words, as compilers store them.  Who held whom back is seen by how often the reader
  * looked and found nothing (the GPU), and by the most it found at once (the reader, where
  * that is what the ring holds).  The last line begins with "delivery:".  Exit
  * status: 0 every record was delivered or counted as lost, 1 not, 77 no GPU.
@@ -41,44 +41,57 @@ FUNCTIONS(DECLARE)
 #define PULSES 1000u
 #define BLOCKS 1024u
 #define BLOCK 256u
-#define WARPS (BLOCKS * BLOCK / 32)
+#define THREADS (BLOCKS * BLOCK)
 #define AT_ONCE 8u			/* launches between two waits */
 #define RECORD_BYTES 32u
 #define BARE_BYTES ((size_t)1 << 26)	/* written around and around */
 #define PORTABLE_MAPPED 3
 #define CLOCK_NS 20000000u
 
-/* bare: the first thread of each warp writes its record, where `first` and the number of the warp say. */
+/* Every 2^shift-th thread writes its record, where `first` and its number among them say. */
+#define BARE(name, shift)                                             \
+	".visible .entry " name "(.param .u64 memory, .param .u32 first)\n" \
+	"{\n"                                                         \
+	"	.reg .pred %p;\n"                                     \
+	"	.reg .u32 %thread, %block, %first;\n"                 \
+	"	.reg .u64 %memory, %at, %now;\n"                      \
+	"	mov.u32 %thread, %tid.x;\n"                           \
+	"	and.b32 %first, %thread, (1 << " shift ") - 1;\n"     \
+	"	setp.ne.u32 %p, %first, 0;\n"                         \
+	"	@%p bra end;\n"                                       \
+	"	ld.param.u64 %memory, [memory];\n"                    \
+	"	ld.param.u32 %first, [first];\n"                      \
+	"	mov.u32 %block, %ctaid.x;\n"                          \
+	"	mad.lo.u32 %thread, %block, 256, %thread;\n"          \
+	"	shr.u32 %thread, %thread, " shift ";\n"               \
+	"	add.u32 %thread, %thread, %first;\n"                  \
+	"	and.b32 %thread, %thread, 2097151;\n"                 \
+	"	mul.wide.u32 %at, %thread, 32;\n"                     \
+	"	add.u64 %at, %memory, %at;\n"                         \
+	"	mov.u64 %now, %globaltimer;\n"                        \
+	"	st.global.u64 [%at], %now;\n"                         \
+	"	st.global.u64 [%at+8], %now;\n"                       \
+	"	st.global.u64 [%at+16], %now;\n"                      \
+	"	st.global.u64 [%at+24], %now;\n"                      \
+	"end:\n"                                                      \
+	"	ret;\n"                                               \
+	"}\n"
+
 static const char ptx[] =
 	".version 6.4\n.target sm_70\n.address_size 64\n"
 	".visible .entry pulse() { ret; }\n"
-	".visible .entry flood() { ret; }\n"
-	".visible .entry bare(.param .u64 memory, .param .u32 first)\n"
-	"{\n"
-	"	.reg .pred %p;\n"
-	"	.reg .u32 %lane, %warp, %block, %first;\n"
-	"	.reg .u64 %memory, %at, %now;\n"
-	"	mov.u32 %lane, %laneid;\n"
-	"	setp.ne.u32 %p, %lane, 0;\n"
-	"	@%p bra end;\n"
-	"	ld.param.u64 %memory, [memory];\n"
-	"	ld.param.u32 %first, [first];\n"
-	"	mov.u32 %block, %ctaid.x;\n"
-	"	mov.u32 %warp, %tid.x;\n"
-	"	shr.u32 %warp, %warp, 5;\n"
-	"	mad.lo.u32 %warp, %block, 8, %warp;\n"
-	"	add.u32 %warp, %warp, %first;\n"
-	"	and.b32 %warp, %warp, 2097151;\n"
-	"	mul.wide.u32 %at, %warp, 32;\n"
-	"	add.u64 %at, %memory, %at;\n"
-	"	mov.u64 %now, %globaltimer;\n"
-	"	st.global.u64 [%at], %now;\n"
-	"	st.global.u64 [%at+8], %now;\n"
-	"	st.global.u64 [%at+16], %now;\n"
-	"	st.global.u64 [%at+24], %now;\n"
-	"end:\n"
-	"	ret;\n"
-	"}\n";
+	".visible .entry flood_warps() { ret; }\n"
+	".visible .entry flood_threads() { ret; }\n"
+	BARE("bare_warps", "5") BARE("bare_threads", "0");
+
+/* Who writes a record: the kernels, and the records of a launch. */
+static const struct flood {
+	const char *who, *bare, *traced;
+	uint32_t records;
+} floods[] = {
+	{ "warps", "bare_warps", "flood_warps", THREADS / 32 },
+	{ "threads", "bare_threads", "flood_threads", THREADS },
+};
 
 static void check(int result, const char *call)
 {
@@ -124,27 +137,25 @@ static void *find_kernel(void *module, const char *name)
 	return function;
 }
 
-/* Launches for so long; how many, and in what time. */
-static uint64_t flood(void *kernel, void **parameters, uint32_t *first, uint64_t length, uint64_t *ret_ns)
+/* Launches for so long; says how many records they write, and in what time. */
+static void launch(const char *what, void *kernel, uint32_t records, void *memory, uint64_t length)
 {
 	uint64_t begin = now(), launches = 0;
+	uint32_t first = 0;
+	void *parameters[] = { &memory, &first };
 
 	do {
-		for (unsigned i = 0; i < AT_ONCE; i++, launches++, *first += WARPS)
-			CHECK(cuLaunchKernel(kernel, BLOCKS, 1, 1, BLOCK, 1, 1, 0, NULL, parameters, NULL));
+		for (unsigned i = 0; i < AT_ONCE; i++, launches++, first += records)
+			CHECK(cuLaunchKernel(kernel, BLOCKS, 1, 1, BLOCK, 1, 1, 0, NULL, memory ? parameters : NULL, NULL));
 		CHECK(cuCtxSynchronize());
 	} while (now() - begin < length);
-	*ret_ns = now() - begin;
-	return launches;
+	printf("%s %" PRIu64 " %" PRIu64 "\n", what, launches * records, now() - begin);
 }
 
-static int run_program(uint64_t length)
+static int run_program(const struct flood *flood, uint64_t length)
 {
 	struct timespec nap = { 0, 1000000 };
 	void *module, *memory, *pulse;
-	uint32_t first = 0;
-	void *parameters[] = { &memory, &first };
-	uint64_t launches, ns;
 
 	find_driver();
 	CHECK(cuModuleLoadData(&module, ptx));
@@ -155,10 +166,8 @@ static int run_program(uint64_t length)
 		CHECK(cuCtxSynchronize());
 		nanosleep(&nap, NULL);
 	}
-	launches = flood(find_kernel(module, "bare"), parameters, &first, length, &ns);
-	printf("bare %" PRIu64 " %" PRIu64 "\n", launches * WARPS, ns);
-	launches = flood(find_kernel(module, "flood"), NULL, &first, length, &ns);
-	printf("flood %" PRIu64 " %" PRIu64 "\n", launches * WARPS, ns);
+	launch("bare", find_kernel(module, flood->bare), flood->records, memory, length);
+	launch("flood", find_kernel(module, flood->traced), flood->records, NULL, length);
 	return 0;
 }
 
@@ -315,7 +324,7 @@ static double rate(uint64_t records, uint64_t ns)
 	return ns ? 1e3 * (double)(records * RECORD_BYTES) / (double)ns : 0;
 }
 
-static int report(struct seen *seen, FILE *said)
+static int report(struct seen *seen, const char *who, FILE *said)
 {
 	uint64_t bare, bare_ns, made, made_ns;
 	double by_itself, delivered;
@@ -332,26 +341,37 @@ static int report(struct seen *seen, FILE *said)
 	by_itself = rate(bare, bare_ns);
 	delivered = rate(seen->floods, seen->end - seen->begin);
 	all = seen->pulses == PULSES && seen->floods + seen->lost == made;
-	printf("delivery: %s pulses=%u latency_ns=%" PRId64 " latency_p99_ns=%" PRId64 " records=%" PRIu64 " lost=%" PRIu64
+	printf("delivery: %s by=%s pulses=%u latency_ns=%" PRId64 " latency_p99_ns=%" PRId64 " records=%" PRIu64 " lost=%" PRIu64
 	       " produced=%" PRIu64 " delivered_mb_s=%.0f produced_mb_s=%.0f bare_mb_s=%.0f part_of_bare=%.3f\n",
-	       all ? "PASS" : "FAIL", seen->pulses, seen->pulses ? seen->latency[seen->pulses / 2] : 0,
+	       all ? "PASS" : "FAIL", who, seen->pulses, seen->pulses ? seen->latency[seen->pulses / 2] : 0,
 	       seen->pulses ? seen->latency[seen->pulses * 99 / 100] : 0, seen->floods, seen->lost, made, delivered,
 	       rate(made, made_ns), by_itself, by_itself > 0 ? delivered / by_itself : 0);
 	return all ? 0 : 1;
+}
+
+/* NULL: there is none of that name. */
+static const struct flood *find_flood(const char *who)
+{
+	for (size_t i = 0; i < sizeof(floods) / sizeof(floods[0]); i++)
+		if (!strcmp(who, floods[i].who))
+			return &floods[i];
+	return NULL;
 }
 
 int main(int argc, char **argv)
 {
 	static struct seen seen;
 	bool sim = argc > 1 && strcmp(argv[1], "--device=sim") == 0;
-	char **words = argv + (sim ? 2 : 1), seconds[] = "2";
-	char *program[] = { argv[0], "--program", words[0] && words[1] ? words[1] : seconds, NULL };
+	char **words = argv + (sim ? 2 : 1), two[] = "2", warps[] = "warps";
+	char *seconds = words[0] && words[1] ? words[1] : two, *who = seconds != two && words[2] ? words[2] : warps;
+	char *program[] = { argv[0], "--program", seconds, who, NULL };
+	const struct flood *flood = find_flood(who);
 
-	if (words[0] && strcmp(words[0], "--program") == 0)
-		return run_program(strtoull(words[1], NULL, 0) * 1000000000u);
-	if (!words[0]) {
-		fprintf(stderr, "usage: %s [--device=sim] RECORDS.bpf.o [SECONDS]\n", argv[0]);
+	if (!words[0] || !flood) {
+		fprintf(stderr, "usage: %s [--device=sim] RECORDS.bpf.o [SECONDS [warps|threads]]\n", argv[0]);
 		return 2;
 	}
-	return report(&seen, trace(&seen, program, sim ? GPUTRACE_DEVICE_SIM : GPUTRACE_DEVICE_REAL, words[0]));
+	if (strcmp(words[0], "--program") == 0)
+		return run_program(flood, strtoull(seconds, NULL, 0) * 1000000000u);
+	return report(&seen, who, trace(&seen, program, sim ? GPUTRACE_DEVICE_SIM : GPUTRACE_DEVICE_REAL, words[0]));
 }

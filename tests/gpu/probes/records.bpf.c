@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A record of 32 bytes from each warp: of kernels that come one by one, and of those that come as fast as they can. */
+/* Records of 32 bytes from each warp, or each thread: of kernels that come one by one, and of those that come as fast as they can. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <gputrace/bpf/gputrace_gpu.h>
@@ -37,8 +37,14 @@ int on_pulse(struct gputrace_gpu_ctx *ctx)
 	return send(&pulses, ctx);
 }
 
-SEC("cuda.warp/entry:flood")
-int on_flood(struct gputrace_gpu_ctx *ctx)
+SEC("cuda.warp/entry:flood_warps")
+int on_flood_of_warps(struct gputrace_gpu_ctx *ctx)
+{
+	return send(&floods, ctx);
+}
+
+SEC("cuda/entry:flood_threads")
+int on_flood_of_threads(struct gputrace_gpu_ctx *ctx)
 {
 	return send(&floods, ctx);
 }
