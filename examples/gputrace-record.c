@@ -175,6 +175,19 @@ static void report_untimed(const struct record *record)
 		tool_warn(&record->tool, "nor of %u more; gputrace-kernels lists them", count - NAMED_MAX);
 }
 
+/* Of kernels on the timeline: launches that are not. */
+static void report_plain_launches(const struct record *record)
+{
+	const struct gputrace_kernel *kernel = NULL;
+	uint64_t count = 0;
+
+	while ((kernel = gputrace_reader_next_kernel(record->tool.reader, kernel)))
+		count += gputrace_kernel_get_plain_launches(kernel);
+	if (count)
+		tool_warn(&record->tool, "no times of %" PRIu64 " launches that ran without programs: before these were on or "
+			  "when they were off again, or where the kernel could not be launched with them", count);
+}
+
 static void set_api(struct record *record, const char *way)
 {
 	if (!strcmp(way, "uprobes"))
@@ -366,6 +379,7 @@ int main(int argc, char **argv)
 	if (!record.tool.quiet) {
 		summarise(&record);
 		report_untimed(&record);
+		report_plain_launches(&record);
 	}
 	for (unsigned i = 0; i < LINKS; i++)
 		gputrace_link_unref(links[i]);

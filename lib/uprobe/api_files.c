@@ -39,8 +39,8 @@ int gt_api_files_attach(const struct gt_api_files *files, struct gt_probed_file 
 	int r;
 
 	if (user)
-		return gt_error(-EBUSY, "process %d runs under valgrind with that file, and a breakpoint in it would end the process",
-				user);
+		return gt_error(-EBUSY, "process %d runs under valgrind with that file, and a breakpoint in it would end the process: "
+				"wait until it has ended, or do without calls of %s", user, file->path);
 	r = gt_probed_file_attach(file, kernel->enter_fd, kernel->leave_fd, kernel->multi, files->opts->notes);
 	if (r == -ENOEXEC)
 		return gt_error(r, "%s: what is to be watched begins with an instruction that the kernel cannot replace by a breakpoint",

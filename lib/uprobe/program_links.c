@@ -92,7 +92,8 @@ static int attach_at(struct gt_program_links *links, const struct entry *entry, 
 	struct bpf_link *link;
 
 	if (user)
-		return gt_error(-EBUSY, "program %s: process %d runs under valgrind with %s, and a breakpoint in it would end the process",
+		return gt_error(-EBUSY, "program %s: process %d runs under valgrind with %s, and a breakpoint in it would end the process: "
+				"wait until it has ended, or do without this program",
 				bpf_program__name(entry->program), user, path);
 	if (gated)
 		opts.bpf_cookie = (uint64_t)entry->number;

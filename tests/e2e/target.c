@@ -19,7 +19,8 @@
  *	target ends HOW		a context with kernels in it ends: destroy, reset, release; or somebody else holds
  *				it: shared; or the primary is not destroyed: refused
  *	target global		a __device__ variable read by the host between launches
- *	target leave HOW	two launches, then return, exit, _exit or kill
+ *	target leave HOW	two launches, then return, exit, _exit or kill; or "early": these wait behind a kernel
+ *				that spins for minutes, and a signal comes
  *	target alarm LAUNCHES	as vecadd, with a signal every 20 ms from before CUDA on
  *	target descriptors	closes all from 3 on, then has sockets of its own by those numbers
  *	target poor		as vecadd 4, with no more than one descriptor to spare
@@ -544,6 +545,15 @@ static void run_global(void)
 
 static void run_leave(const char *how)
 {
+	uint64_t ns = 600000000000;
+	void *params[] = { &ns };
+
+	if (!strcmp(how, "early")) {
+		CHECK(cuLaunchKernel(function("spin"), 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+		for (int i = 0; i < 2; i++)
+			CHECK(cuLaunchKernel(function("bump"), 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL));
+		raise(SIGKILL);
+	}
 	run_vecadd(2);
 	fflush(stdout);
 	if (!strcmp(how, "exit"))

@@ -94,6 +94,14 @@ for form in ./ python; do
 	GPUTRACE_ROUTE=graft ${run}gputrace-run --device=sim examples/bpf/threads.bpf.o -- \
 		sh -c 'printf "run 1\n.\n" | tests/e2e/late module' >"$dir/out" 2>&1
 	has ': not in kernel plain and 6 more: an image without machine code for this GPU is left as it is$'
+	# What had not run when the command was killed.
+	${run}gputrace-record --device=sim --no-api -o "$dir/trace.json" -- tests/e2e/target leave early >"$dir/out" 2>&1
+	status=$?
+	[ $status = 137 ] || { echo "status $status"; failed=1; }
+	has '3 launches, 0 kernels'
+	has ': 3 kernels were not seen to end'
+	${run}gputrace-record --device=sim --no-api -o "$dir/trace.json" -- tests/e2e/launches full >"$dir/out" 2>&1
+	has ': no times of 2 launches that ran without programs'
 done
 ./gputrace-record -p $program true >"$dir/out" 2>&1 && failed=1
 tool_name=gputrace-record
