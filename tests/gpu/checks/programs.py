@@ -17,7 +17,9 @@ from checks.registry import add_check
 from lab import Skip, expect, maps, only
 
 # What machine code may lack of programs at memory accesses, all or some, where they go into it; else it needs PTX.
-NO_ACCESSES = ("programs cannot run at this kernel's memory accesses: *",)
+NO_ACCESSES = ("programs cannot run at this kernel's memory accesses: *",
+               "a block of * threads could not be launched with the * registers that the probes need",
+               "this kernel gives registers away while it runs, down to *, and the probes need *")
 NO_PTX = ("programs at memory accesses, instructions and blocks need PTX, and the image has none",)
 SOME_ACCESSES = ("without * of * instructions that access memory (*)",)
 
@@ -194,7 +196,9 @@ def memory(run, bare, listed, outcome, grafted):
         return "output right"
     counted = sum(values[0] for values in maps(outcome.out).get("accesses", {}).values())
     expect(counted or not run.accesses or outcome.left_out() == len(listed), "no access was counted")
-    return f"{counted} accesses of warps" + "".join(f", {lack} {outcome.left_out(lack)}" for lack in lacks if outcome.left_out(lack))
+    said = [f"{counted} accesses of warps"] + [f"{lack} {outcome.left_out(lack)}" for lack in lacks if outcome.left_out(lack)]
+    # Of those without any: why.
+    return ", ".join(said) + "".join(f"; {reason}" for reason in sorted(set(outcome.refusals().values())))
 
 
 TITLE = "Programs"
