@@ -9,7 +9,7 @@ import time
 
 import check_trace
 from checks.registry import check
-from lab import Failure, Skip, expect
+from lab import Failure, Skip, expect, maps
 
 SESSIONS = 20
 ROUNDS = 100  # of the program in each session; a round is two launches
@@ -141,7 +141,11 @@ def copies(lab):
         entered, left = (int(re.search(rf"^map {name}:\n *\[0\] (\d+)", out, re.MULTILINE).group(1))
                          for name in ("entered", "left"))
         expect(entered == left >= ROUNDS * (4 + 1) * 256, f"{entered} threads entered, {left} left")
+        out, _ = follow(lab, program, ROUNDS, "gputrace-run", "--copies", lab.build / "tests/gpu/probes/memory.bpf.o")
+        loads = maps(out).get("accesses", {}).get(0, [0])[0]
+        # Each warp of `plain` loads once; what cuBLAS' kernels add, which are machine code alone, is not known.
+        expect(loads >= ROUNDS * 4 * 8, f"{loads} loads of warps")
         program.end()
     others = [kernel for kernel in kernels if kernel.name.partition("(")[0] not in ("plain", "counting", "large")]
-    return (f"plain by {own['plain'].route}, {timed} times of it; {entered} threads entered and left; of cuBLAS "
+    return (f"plain by {own['plain'].route}, {timed} times of it; {entered} threads entered and left; {loads} loads of warps; of cuBLAS "
             f"{sum(kernel.route != 'none' for kernel in others)} of {len(others)} kernels")
