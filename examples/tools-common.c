@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
+
+#define TAKEN_AT_ONCE 64	/* events */
+#define BURST_S 1
 
 static volatile sig_atomic_t command_pid;
 static volatile sig_atomic_t enough;	/* of a process that ran already */
@@ -253,10 +257,28 @@ static void note_write_error(struct tool *tool)
 		tool->write_error = errno;
 }
 
+/*
+ * What there is now.  In a burst printing takes longer than it takes the program to fill its
+ * rings, so what is in these is taken in between; for ever it would fill the memory.
+ * Another's stream has room of its own.
+ */
+static void take(struct tool *tool, void (*handle)(const struct gputrace_event *event, void *data), void *data)
+{
+	const struct gputrace_event *event;
+	time_t begin = time(NULL);
+	unsigned taken = 0;
+
+	while ((event = gputrace_reader_next(tool->reader))) {
+		handle(event, data);
+		note_write_error(tool);
+		if (++taken % TAKEN_AT_ONCE == 0 && tool->target && !enough && time(NULL) <= begin + BURST_S)
+			gputrace_reader_wait(tool->reader, 0);
+	}
+}
+
 void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *event, void *data),
 		 void *data)
 {
-	const struct gputrace_event *event;
 	int ready;
 
 	catch_signals(tool);
@@ -266,10 +288,7 @@ void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *
 		tool_warn(tool, "process %d is traced now, until it ends or until Ctrl-C", tool->pid);
 	do {
 		ready = gputrace_reader_wait(tool->reader, 50);
-		while ((event = gputrace_reader_next(tool->reader))) {
-			handle(event, data);
-			note_write_error(tool);
-		}
+		take(tool, handle, data);
 		note_status(tool);
 		if (enough && tool->target)
 			let_go(tool);

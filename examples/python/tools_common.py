@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import time
 
 import gputrace
 from gputrace import Device, EventType
@@ -14,6 +15,9 @@ from gputrace import Device, EventType
 EXIT_TOOL = 125
 EXIT_CANNOT_RUN = 126
 EXIT_NOT_FOUND = 127
+
+TAKEN_AT_ONCE = 64  # events
+BURST_S = 1
 
 
 class Parser(argparse.ArgumentParser):
@@ -188,8 +192,14 @@ class Tool:
     def until_end(self, reader):
         while not reader.ended:
             reader.wait(0.05)
+            taken, begin = 0, time.monotonic()
             while (event := reader.next_event()) is not None:
                 yield event
+                taken += 1
+                # In a burst printing takes longer than it takes the program to fill its rings, so what is in these
+                # is taken in between; for ever it would fill the memory.  Another's stream has room of its own.
+                if taken % TAKEN_AT_ONCE == 0 and self.target and not self.enough and time.monotonic() < begin + BURST_S:
+                    reader.wait(0)
             if self.enough and not self.target:
                 return
             if self.enough:
