@@ -59,22 +59,24 @@ def torch_profiler(lab):
     """
     gputrace.trace() and torch.profiler see the same kernels as often and as long; what a step takes beside.
     A kernel's time is here from its first instruction to its last, there from when the GPU begins to launch
-    it, to fetch its code too, until all that it wrote is in place.  A kernel that does nothing is among them.
+    it until all that it wrote is in place: on an H200 0.5 us more for one that does nothing, 1.0 us for one that
+    sets 4 MiB, warm or not, and up to 1.8 us in a step.  Many blocks, on the other hand, are held up by the programs
+    that take the times: 63 instead of 59 us for a kernel that sets 256 MiB.
     """
     outcome = lab.bare(lab.program("torch-profiler"), env=from_build(lab))
     rows = [(name, *map(int, numbers)) for *numbers, name in
             re.findall(r"^kernel (\d+) (\d+) (\d+) (\d+) (.*)$", outcome.out, re.MULTILINE)]
     expect(rows, f"no kernels: {outcome.out[-300:]!r}")
     spent = times(outcome)
-    lab.tables[TITLE] = (("kernel", "runs", "torch.profiler's", "shortest, ns", "torch.profiler's"),
+    lab.tables[TITLE] = (("kernel", "runs", "torch.profiler's", "median, ns", "torch.profiler's"),
                          [(name, *map(str, numbers)) for name, *numbers in rows])
     launch = next(theirs - ours for name, _, _, ours, theirs in rows if "spin_kernel" in name)
     counts = [f"{name}: {ours}, not {theirs}" for name, ours, theirs, _, _ in rows if ours != theirs]
     timed = [(name, ours, theirs) for name, count, _, ours, theirs in rows if count]
     lengths = [f"{name}: {ours} ns, not {theirs}" for name, ours, theirs in timed if apart(ours, theirs, LIMIT_NS)]
-    close = sum(not apart(ours, theirs, CLOSE_NS) for _, ours, theirs in timed)
+    outside = [f"{name[:100]}: {ours} ns, not {theirs}" for name, ours, theirs in timed if apart(ours, theirs, CLOSE_NS)]
     numbers = (f"{sum(row[1] for row in rows)} runs of {len(rows)} kernels, torch.profiler {sum(row[2] for row in rows)}; "
-               f"runs differ: {len(counts)} {counts[:2]}; durations of {close} of {len(timed)} kernels within 1 us + 3 %, further apart than 2 us + 3 %: {len(lengths)} {lengths[:3]}; "
+               f"runs differ: {len(counts)} {counts[:2]}; durations of {len(timed) - len(outside)} of {len(timed)} kernels within 1 us + 3 %, not {outside}; further apart than 2 us + 3 %: {len(lengths)} {lengths[:3]}; "
                f"one that does nothing takes {launch} ns longer for torch.profiler; "
                f"step bare {spent['bare']} ns, gputrace {spent['gputrace'] / spent['bare']:.3f}x, "
                f"torch.profiler {spent['torch.profiler'] / spent['bare']:.3f}x")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 A step of PyTorch seen from inside the program by gputrace.trace() and by torch.profiler, in turn.
-Prints "kernel OURS THEIRS OURS_NS THEIRS_NS NAME" for each kernel: launches in one step by each, and
-the average duration of the step in which that was shortest; "differs N NAME" for the N-th step that
-was not alike; and "time WAY NS", the median time of a step.
+Prints "kernel OURS THEIRS OURS_NS THEIRS_NS NAME" for each kernel: runs in one step by each, and the
+average of their durations, of each run the median over the steps, which are all alike; "differs N NAME"
+for the N-th step that was not; and "time WAY NS", the median time of a step.
 """
 import collections
 import json
@@ -25,7 +25,7 @@ from torch.profiler import ProfilerActivity, profile
 early = gputrace.trace().start()
 torch.manual_seed(1)
 
-ROUNDS = 7  # for durations
+ROUNDS = 11  # for durations
 TIMED = 30  # steps, for each way in each of three rounds
 
 
@@ -81,9 +81,8 @@ def by_torch():
         p.export_chrome_trace(str(path))
         events = json.loads(path.read_text())["traceEvents"]
     found = collections.defaultdict(list)
-    for event in events:
-        if event.get("cat") == "kernel":
-            found[plain(event["name"])].append(event["dur"] * 1000)
+    for event in sorted((event for event in events if event.get("cat") == "kernel"), key=lambda event: event["ts"]):
+        found[plain(event["name"])].append(event["dur"] * 1000)
     return found
 
 
@@ -96,20 +95,20 @@ def timed():
     return spent
 
 
+def average(steps):
+    """Of the durations of one kernel in each of the steps, in order."""
+    return statistics.mean(map(statistics.median, zip(*steps)))
+
+
 def compare():
-    counts, best = {}, {}
-    for number in range(ROUNDS):
-        ours, theirs = by_gputrace(), by_torch()
-        for name in {**ours, **theirs}:
-            seen = len(ours[name]), len(theirs[name])
-            if counts.setdefault(name, seen) != seen:
+    ours, theirs = zip(*((by_gputrace(), by_torch()) for _ in range(ROUNDS)))
+    for name in dict.fromkeys(name for step in ours + theirs for name in step):
+        counts = [(len(a[name]), len(b[name])) for a, b in zip(ours, theirs)]
+        for number, count in enumerate(counts):
+            if count != counts[0]:
                 print(f"differs {number} {name}")
-            if all(seen):
-                lengths = statistics.mean(ours[name]), statistics.mean(theirs[name])
-                best[name] = tuple(map(min, lengths, best.get(name, lengths)))
-    for name, (ours, theirs) in counts.items():
-        lengths = best.get(name, (0, 0))
-        print(f"kernel {ours} {theirs} {lengths[0]:.0f} {lengths[1]:.0f} {name}")
+        lengths = [average([step[name] for step in steps]) if all(map(all, counts)) else 0 for steps in (ours, theirs)]
+        print(f"kernel {counts[0][0]} {counts[0][1]} {lengths[0]:.0f} {lengths[1]:.0f} {name}")
 
 
 def measure():
