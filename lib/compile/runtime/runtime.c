@@ -303,6 +303,9 @@ static INLINE int take_known_room(const struct ring *ring, u64 bytes, u64 *ret_p
 
 static INLINE int take_room(const struct ring *ring, u64 bytes, u64 *ret_position)
 {
+	/* More than there ever is: others who ask meanwhile shall find theirs. */
+	if (bytes > ring->size)
+		return 0;
 	if (take_known_room(ring, bytes, ret_position))
 		return 1;
 	refill(ring);
@@ -442,35 +445,55 @@ static INLINE u64 payload_word(const u8 *payload, u32 size, u32 at)
 }
 
 /*
- * Known and small: one store after another, so that what is stored need not be in
- * memory before.  Stores that follow each other at once go over the bus together, which
- * those with reckoning between them do not: all records but those that wrap are spared that.
+ * Stores that follow each other at once and upwards go over the bus together, which those
+ * with reckoning between them or in another order do not.  Compilers keep the order of
+ * those that others may see at any time; lanes that write together need no order.
  */
-static INLINE void put_small(const struct ring *ring, const struct place *place, const u8 *payload, u32 size)
+static INLINE void put_next(GLOBAL u8 *to, u64 word, u32 company)
+{
+	if (company == GT_COMPANY_NONE)
+		store_relaxed_sys((GLOBAL u64 *)to, word);
+	else
+		*(GLOBAL u64 *)to = word;
+}
+
+/*
+ * Of a size that is known, and small: one store after another, so that what is stored need
+ * not be in memory before.  second: the record's second word.
+ */
+static INLINE void put_small(const struct ring *ring, const struct place *place, u64 second, const u8 *payload, u32 size,
+			     u32 company)
 {
 	u64 offset = place->record & (ring->size - 1);
-	GLOBAL u8 *to = ring->data + offset + (place->payload - place->record);
+	GLOBAL u8 *record = ring->data + offset, *to = record + (place->payload - place->record);
 	u32 at;
 
 	if (offset + place->length <= ring->size) {
+		if (place->leads)
+			put_next(record + 8, second, company);
 		UNROLL
 		for (at = 0; at < size; at += 8)
-			*(GLOBAL u64 *)(to + at) = payload_word(payload, size, at);
+			put_next(to + at, payload_word(payload, size, at), company);
 		return;
 	}
+	if (place->leads)
+		put_word(ring, place->record + 8, second);
 	UNROLL
 	for (at = 0; at < size; at += 8)
 		put_word(ring, place->payload + at, payload_word(payload, size, at));
 }
 
-static INLINE void put_payload(const struct ring *ring, const struct place *place, const u8 *payload, u32 size, u32 company)
+/* All of a record but its first word; of those that are written together, this thread's part. */
+static INLINE void put(const struct ring *ring, const struct place *place, u64 second, const u8 *payload, u32 size, u32 company)
 {
 	u32 at;
 
 	if (company != GT_COMPANY_ANY && size <= UNROLLED_BYTES) {
-		put_small(ring, place, payload, size);
+		put_small(ring, place, second, payload, size, company);
 		return;
 	}
+	if (place->leads)
+		put_word(ring, place->record + 8, second);
 	for (at = 0; at < size; at += 8)
 		put_word(ring, place->payload + at, payload_word(payload, size, at));
 }
@@ -494,10 +517,7 @@ EXPORT s64 gt_rt_ring_output(u64 ctl, u64 tail, u64 data, u64 ring_size, u32 typ
 		count_gpu(&ring.ctl->lost, 1);
 		return -EAGAIN;
 	}
-	if (place.leads)
-		put_word(&ring, place.record + 8,
-			 type | place.more << 8 | (u64)(source & 0xffff) << 16 | (u64)size << 32);
-	put_payload(&ring, &place, payload, size, company);
+	put(&ring, &place, type | place.more << 8 | (u64)(source & 0xffff) << 16 | (u64)size << 32, payload, size, company);
 	if (place.mask)
 		sync_lanes(place.mask);		/* what they wrote is the leader's to release */
 	if (!place.leads)
