@@ -4,6 +4,7 @@
  * a driver that only compiles, and to stored machine code.
  */
 #include <check.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "lib/agent/agent.h"
 #include "lib/agent/build/build.h"
+#include "lib/agent/graft/graft.h"
 #include "tests/fixture.h"
 #include "tests/graft/probes.h"
 #include "tests/suite.h"
@@ -45,6 +47,28 @@ bool gt_emit(enum gt_record_type type, const void *payload, size_t size)
 void gt_note(int level, const char *format, ...)
 {
 	(void)level, (void)format;
+}
+
+/* ---- the check of what was grafted ---- */
+
+#define ACCESSES_FAIL "an access is not what it was"
+static bool accesses_fail;
+
+int __real_gt_graft_check(const void *before, size_t before_size, const void *after, size_t after_size,
+			  const struct gt_graft_plan *plans, unsigned count, const struct gt_graft_result *results, char *why);
+int __wrap_gt_graft_check(const void *before, size_t before_size, const void *after, size_t after_size,
+			  const struct gt_graft_plan *plans, unsigned count, const struct gt_graft_result *results, char *why);
+
+int __wrap_gt_graft_check(const void *before, size_t before_size, const void *after, size_t after_size,
+			  const struct gt_graft_plan *plans, unsigned count, const struct gt_graft_result *results, char *why)
+{
+	for (unsigned i = 0; accesses_fail && i < count; i++) {
+		if (!plans[i].access[0])
+			continue;
+		strcpy(why, ACCESSES_FAIL);
+		return -EBADMSG;
+	}
+	return __real_gt_graft_check(before, before_size, after, after_size, plans, count, results, why);
 }
 
 /* ---- the driver ---- */
@@ -348,6 +372,31 @@ START_TEST(accesses_not_compiled)
 }
 END_TEST
 
+/* Nor does an image that is refused for one kernel's accesses keep others out, of that kernel or of another. */
+START_TEST(accesses_refused)
+{
+	struct gt_module *module;
+	void *image;
+
+	accesses_fail = true;
+	attach(GT_POINT_LOAD, "told_load", "copy", 1);
+	attach(GT_POINT_LOAD, "told_load", "shared", 1);
+	attach(GT_POINT_ENTRY, "entry", "shared", 2);
+	attach(GT_POINT_ENTRY, "entry", "sizes", 2);
+	module = build(TEST_DATA, "accesses.90.cubin", &image);
+	expect("copy", GT_ROUTE_NONE, GT_REASON_IMAGE, 0);
+	expect("shared", GT_ROUTE_GRAFT, GT_REASON_IMAGE, 4);
+	ck_assert_str_eq(records[find("shared")].reason, "without some of its programs: " ACCESSES_FAIL);
+	expect("sizes", GT_ROUTE_GRAFT, GT_REASON_NONE, 4);
+	drop(module, image);
+	gt_session.probes[2].kernel = "sizes";
+	module = build(TEST_DATA, "accesses.90.cubin", &image);
+	expect("shared", GT_ROUTE_NONE, GT_REASON_IMAGE, 0);
+	expect("sizes", GT_ROUTE_GRAFT, GT_REASON_NONE, 4);
+	drop(module, image);
+}
+END_TEST
+
 /* Whose instructions are not known. */
 START_TEST(accesses_of_another_architecture)
 {
@@ -530,6 +579,7 @@ int main(void)
 	tcase_add_test(tcase, points_inside);
 	tcase_add_test(tcase, accesses_inside);
 	tcase_add_test(tcase, accesses_not_compiled);
+	tcase_add_test(tcase, accesses_refused);
 	tcase_add_test(tcase, accesses_of_another_architecture);
 	tcase_add_test(tcase, forced_to_ptx);
 	tcase_add_test(tcase, apart);

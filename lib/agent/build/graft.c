@@ -191,12 +191,14 @@ static void take_result(const struct gt_graft_build *build, struct kernel_plan *
 	plan->done = result->done;
 	plan->param_count = result->param_count;
 	plan->hidden_offset = result->hidden_offset;
-	if (!result->done)
+	if (!result->done) {
 		refuse(plan, result->reason ? result->reason : GT_REASON_IMAGE, "%s", result->why[0] || !r ? result->why : why);
-	else if (plan->no_accesses)
+	} else if (plan->no_accesses) {
 		take_without_accesses(plan);
-	else
+	} else {
+		refuse(plan, GT_REASON_NONE, "%s", "");
 		tell_left_out(build, plan, result);
+	}
 }
 
 static void graft_planned(struct gt_graft_build *build)
@@ -233,21 +235,26 @@ static bool has_accesses(const struct kernel_plan *plan)
 	return false;
 }
 
-/* What keeps programs out that have to do with accesses must not keep others out as well.  True: there are others. */
+/*
+ * What keeps programs out that have to do with accesses must not keep others out as well, be
+ * they in the same kernel or in another one of an image that was refused.  True: there are others.
+ */
 static bool give_up_accesses(struct gt_graft_build *build)
 {
-	bool others = false;
+	bool given_up = false, others = false;
 
 	for (unsigned i = 0; i < build->count; i++) {
 		struct kernel_plan *plan = &build->kernels[i];
 
-		if (plan->done || !has_accesses(plan))
+		if (plan->done)
 			continue;
-		plan->no_accesses = true;
-		plan_kernel(build, plan);
+		if (has_accesses(plan)) {
+			plan->no_accesses = given_up = true;
+			plan_kernel(build, plan);
+		}
 		others |= plan->links;
 	}
-	return others;
+	return given_up && others;
 }
 
 static void graft(struct gt_graft_build *build)
