@@ -133,7 +133,7 @@ static void report_kernels(const struct run *run, const char *what, int partly)
 	for (unsigned i = 0; i < lacks.count; i++)
 		report_lack(run, what, &lacks.list[i]);
 	if (lacks.others)
-		tool_warn(&run->tool, "%s %u more kernels", what, lacks.others);
+		tool_warn(&run->tool, "%s %u more %s", what, lacks.others, lacks.others == 1 ? "kernel" : "kernels");
 }
 
 static void list_kernels(const struct run *run)

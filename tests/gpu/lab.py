@@ -80,7 +80,7 @@ class Outcome:
 
     def left_out(self, lack="not in"):
         """How many kernels gputrace-run says that it could not put programs in, or ("not all in") not all of them."""
-        more = re.findall(rf": {lack} (?:kernel .*? and )?(\d+) more(?:: | kernels$)", self.err, re.MULTILINE)
+        more = re.findall(rf": {lack} (?:kernel .*? and )?(\d+) more(?:: | kernels?$)", self.err, re.MULTILINE)
         return len(re.findall(rf": {lack} kernel ", self.err)) + sum(map(int, more))
 
     def good(self):
