@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel-table.h"
 #include "print-event.h"
 #include "tools-common.h"
 
@@ -21,6 +22,8 @@ static const char usage[] =
 	"  -o, --output=FILE write a trace in Chrome's JSON format instead of printing;\n"
 	"                    open it at https://ui.perfetto.dev; FILE.folded gets folded\n"
 	"                    stacks for flamegraph.pl, and means --stacks\n"
+	"  --table           print what kernels and copies took in all, by their names,\n"
+	"                    instead of each event; with -o beside the file\n"
 	"  --stacks[=N]      take stacks of at most N (127) frames with calls\n"
 	"  --unwind[=BYTES]  find the callers also in code without frame pointers, in a copy\n"
 	"                    of at most BYTES (16384) of the stack; means --stacks=1024\n"
@@ -59,10 +62,11 @@ struct record {
 	const char *functions[FUNCTIONS_MAX], *publish;
 	unsigned functions_count;
 	struct gputrace_symbolizer *symbolizer;
-	int no_api, memcpy;
+	int no_api, memcpy, tabular;
 	int write_failed;
 	uint64_t launches, kernels, copies, calls, others, lost, unended, max_error;
 	struct print print;
+	struct kernel_table table;
 };
 
 static void count(struct record *record, const struct gputrace_event *event)
@@ -101,15 +105,17 @@ static void handle(const struct gputrace_event *event, void *data)
 	struct record *record = data;
 
 	count(record, event);
+	if (record->tabular && kernel_table_add(&record->table, event))
+		tool_fail(&record->tool, "out of memory");
 	if (record->writer) {
 		if (!record->write_failed && gputrace_writer_add(record->writer, event)) {
 			record->write_failed = 1;
 			tool_warn(&record->tool, "%s", gputrace_last_error());
 		}
-	} else if (!record->tool.quiet) {
+	} else if (!record->tool.quiet && !record->tabular) {
 		print_event(&record->print, event);
 	}
-	if (record->writer && gputrace_event_get_type(event) == GPUTRACE_EVENT_NOTE && !record->tool.quiet)
+	if ((record->writer || record->tabular) && gputrace_event_get_type(event) == GPUTRACE_EVENT_NOTE && !record->tool.quiet)
 		tool_warn(&record->tool, "%s", tool_printable(gputrace_event_get_text(event)));
 }
 
@@ -243,8 +249,9 @@ static void check(struct record *record)
 		tool_fail(&record->tool, "--output is a file, not '-': without it events are printed");
 	if (record->tool.follow && (record->no_api || record->api_flags || record->functions_count || record->memcpy))
 		tool_fail(&record->tool, "--follow takes what the other records: give --api, --no-api, --functions and --memcpy there");
-	if (record->tool.all && record->memcpy)
-		tool_fail(&record->tool, "--all records driver calls, and nothing that the GPU does: --memcpy goes with a command or -p");
+	if (record->tool.all && (record->memcpy || record->tabular))
+		tool_fail(&record->tool, "--all records driver calls, and nothing that the GPU does: %s goes with a command or -p",
+			  record->memcpy ? "--memcpy" : "--table");
 	if (record->tool.follow && record->publish)
 		tool_fail(&record->tool, "--follow and --publish do not go together: others can follow the same path");
 	if (record->no_api && record->api_flags)
@@ -265,6 +272,7 @@ static char **parse(struct record *record, int argc, char **argv)
 		{ "all", no_argument, NULL, 'L' },
 		{ "publish", required_argument, NULL, 'P' },
 		{ "follow", required_argument, NULL, 'F' },
+		{ "table", no_argument, NULL, 'T' },
 		{ "stacks", optional_argument, NULL, 's' },
 		{ "unwind", optional_argument, NULL, 'u' },
 		{ "functions", required_argument, NULL, 'f' },
@@ -283,6 +291,8 @@ static char **parse(struct record *record, int argc, char **argv)
 			record->no_api = 1;
 		else if (option == 'M')
 			record->memcpy = 1;
+		else if (option == 'T')
+			record->tabular = 1;
 		else if (option == 'L')
 			record->tool.all = 1;
 		else if (option == 'P')
@@ -377,6 +387,8 @@ int main(int argc, char **argv)
 
 	close_output(&record);
 	if (!record.tool.quiet) {
+		if (record.tabular)
+			kernel_table_print(&record.table);
 		summarise(&record);
 		report_untimed(&record);
 		report_plain_launches(&record);
@@ -384,6 +396,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < LINKS; i++)
 		gputrace_link_unref(links[i]);
 	gputrace_symbolizer_unref(record.symbolizer);
+	kernel_table_clear(&record.table);
 	if (record.write_failed)
 		record.tool.status = EXIT_TOOL;
 	return tool_finish(&record.tool, record.launches || record.kernels || record.copies || record.calls || record.others);

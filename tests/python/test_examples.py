@@ -227,6 +227,32 @@ class Twins(unittest.TestCase):
                 if " lost" not in text:
                     self.assertEqual(len(re.findall(rf" {after.pid}/\d+ +cuLaunchKernel", text)), 8, text)
 
+    def test_table(self):
+        """What kernels and copies took in all is what their events in the file of the same run add up to."""
+        for tool in ["./gputrace-record"], [sys.executable, str(TWINS / "gputrace-record")]:
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/trace.json"
+                said = start([*tool, "--device=sim", "--table", "--memcpy", "-o", path, "--", "examples/demo/vecadd"])
+                self.assertEqual(said.returncode, 0, said.stderr)
+                lines = said.stdout.splitlines()
+                begin = next(i for i, line in enumerate(lines) if line.split()[:2] == ["TOTAL", "us"])
+                with open(path, encoding="utf-8") as file:
+                    events = json.load(file)["traceEvents"]
+                runs = {}
+                for event in events:
+                    if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
+                        runs.setdefault(event["name"], []).append(round(1000 * event["dur"]))
+                self.assertEqual({name: len(each) for name, each in runs.items()},
+                                 {"vecadd": 8, "memcpy HtoD": 16, "memcpy DtoH": 8})
+                whole = sum(map(sum, runs.values()))
+                rows = sorted(runs.items(), key=lambda row: -sum(row[1]))
+                self.assertEqual([line.split(None, 6) for line in lines[begin + 1:]], [
+                    [f"{sum(each) / 1000:.3f}", f"{100 * sum(each) / whole:.2f}", f"{sum(each) // len(each) / 1000:.3f}",
+                     f"{min(each) / 1000:.3f}", f"{max(each) / 1000:.3f}", str(len(each)), name] for name, each in rows])
+        for said in both("record", "--all", "--table"):
+            self.assertEqual(said.returncode, 125)
+            self.assertIn("--table goes with a command or -p", said.stderr)
+
     def test_read_along(self):
         """What is published is what those who follow get, whichever twin does which."""
         tools = ["./gputrace-record"], [sys.executable, str(TWINS / "gputrace-record")]
