@@ -342,33 +342,46 @@ static INLINE int take_place(const struct ring *ring, u32 payload, struct place 
 }
 
 #ifdef __NVPTX__
+/* Room that the lowest of these lanes asks for, for all: the same answer for each. */
+static INLINE int take_room_for_all(const struct ring *ring, u32 mask, u32 bytes, u64 *ret_position)
+{
+	u32 leader = (u32)__builtin_ctz(mask), ok = 0;
+	u64 position = 0;
+
+	if (lane_id() == leader)
+		ok = (u32)take_room(ring, bytes, &position);
+	if (!shuffle(mask, ok, leader))
+		return 0;
+	*ret_position = shuffle64(mask, position, leader);
+	return 1;
+}
+
+/* Where there was none for all: the consumer, over a slow bus, has just been asked. */
+static INLINE int take_known_place(const struct ring *ring, u32 payload, struct place *ret_place)
+{
+	u64 position;
+
+	if (!take_known_room(ring, sizeof(struct gt_record) + payload, &position))
+		return 0;
+	place_alone(ret_place, position, payload);
+	return 1;
+}
+
 /*
  * The lanes that are active together, each with a payload of the same size, write one
  * record; each its own if there is no room for all.
  */
 static INLINE int take_place_together(const struct ring *ring, u32 payload, struct place *ret_place)
 {
-	u32 mask = active_mask(), lane = lane_id(), leader = (u32)__builtin_ctz(mask), ok = 0;
-	u32 count = (u32)__builtin_popcount(mask), length = (u32)sizeof(struct gt_record) + count * payload;
-	u64 position = 0;
+	u32 mask = active_mask(), below = mask & lanes_below(lane_id()), count = (u32)__builtin_popcount(mask);
 
-	if (lane == leader)
-		ok = (u32)take_room(ring, length, &position);
-	if (shuffle(mask, ok, leader)) {
-		position = shuffle64(mask, position, leader);
-		ret_place->record = position;
-		ret_place->payload = position + sizeof(struct gt_record) +
-				     payload * (u32)__builtin_popcount(mask & lanes_below(lane));
-		ret_place->length = length;
-		ret_place->more = count - 1;
-		ret_place->mask = mask;
-		ret_place->leads = lane == leader;
-		return 1;
-	}
-	/* The leader has just asked the consumer, over a slow bus. */
-	if (!take_known_room(ring, sizeof(struct gt_record) + payload, &position))
-		return 0;
-	place_alone(ret_place, position, payload);
+	ret_place->length = (u32)sizeof(struct gt_record) + count * payload;
+	if (!take_room_for_all(ring, mask, ret_place->length, &ret_place->record))
+		return take_known_place(ring, payload, ret_place);
+	ret_place->payload = ret_place->record + sizeof(struct gt_record) + payload * (u32)__builtin_popcount(below);
+	ret_place->more = count - 1;
+	ret_place->mask = mask;
+	ret_place->leads = !below;
 	return 1;
 }
 
@@ -388,24 +401,16 @@ static INLINE void share_out(u32 mask, u32 lane, u32 bytes, u32 *ret_before, u32
 	*ret_all = all;
 }
 
-/*
- * The lanes that are active together, with payloads of any sizes, take room as one, by
- * their lowest lane, and each for itself if there is none for all.
- */
+/* The lanes that are active together, with payloads of any sizes, take room as one, and each for itself if there is none for all. */
 static INLINE int take_place_beside(const struct ring *ring, u32 payload, struct place *ret_place)
 {
-	u32 mask = active_mask(), lane = lane_id(), leader = (u32)__builtin_ctz(mask), before, all, ok = 0;
-	u32 bytes = (u32)sizeof(struct gt_record) + payload;
-	u64 position = 0;
+	u32 mask = active_mask(), before, all;
+	u64 position;
 
-	share_out(mask, lane, bytes, &before, &all);
-	if (lane == leader)
-		ok = (u32)take_room(ring, all, &position);
-	if (shuffle(mask, ok, leader))
-		position = shuffle64(mask, position, leader) + before;
-	else if (!take_known_room(ring, bytes, &position))
-		return 0;
-	place_alone(ret_place, position, payload);
+	share_out(mask, lane_id(), (u32)sizeof(struct gt_record) + payload, &before, &all);
+	if (!take_room_for_all(ring, mask, all, &position))
+		return take_known_place(ring, payload, ret_place);
+	place_alone(ret_place, position + before, payload);
 	return 1;
 }
 
