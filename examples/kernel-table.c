@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE 1
+#define _GNU_SOURCE 1	/* tdestroy */
 #include "kernel-table.h"
 
 #include <errno.h>
@@ -30,10 +30,11 @@ static int compare_totals(const void *a, const void *b)
 	return compare_names(p, q);
 }
 
-static void free_row(struct kernel_row *row)
+static void free_row(void *data)
 {
-	if (row)
-		free(row->name);
+	struct kernel_row *row = data;
+
+	free(row->name);
 	free(row);
 }
 
@@ -114,10 +115,7 @@ void kernel_table_print(struct kernel_table *table)
 
 void kernel_table_clear(struct kernel_table *table)
 {
-	for (size_t i = 0; i < table->count; i++) {
-		tdelete(table->rows[i], &table->by_name, compare_names);
-		free_row(table->rows[i]);
-	}
+	tdestroy(table->by_name, free_row);
 	free(table->rows);
 	*table = (struct kernel_table){ 0 };
 }
