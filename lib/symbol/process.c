@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/util/mapping_file.h"
 #include "lib/util/proc_stat.h"
 #include "lib/util/regular_file.h"
 
@@ -160,18 +161,25 @@ static int open_inside(const struct gt_symbol_process *process, const char *path
 	return fd;
 }
 
+static bool is_of(const struct gt_mapping *mapping, int fd)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return gt_mapping_is_file(mapping, path);
+}
+
 /* The file that is mapped, even when it has been deleted or another one has its name; -1 and why not. */
 static int open_mapped(const struct gt_symbol_process *process, const struct gt_mapping *mapping,
 		       const char **ret_reason)
 {
-	struct stat status;
 	char path[96];
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, gt_proc_thread(process->pid),
 		 mapping->start, mapping->end);
 	fd = process->gone ? -1 : gt_open_regular(AT_FDCWD, path, 0, 0);
-	if (fd >= 0 && !fstat(fd, &status) && status.st_ino == mapping->inode)
+	if (fd >= 0 && is_of(mapping, fd))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -180,7 +188,7 @@ static int open_mapped(const struct gt_symbol_process *process, const struct gt_
 		*ret_reason = "its file has been deleted, or cannot be read from here";
 		return -1;
 	}
-	if (!fstat(fd, &status) && status.st_ino == mapping->inode)
+	if (is_of(mapping, fd))
 		return fd;
 	close(fd);
 	*ret_reason = "its file has been replaced by another one of the same name";

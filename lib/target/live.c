@@ -18,13 +18,14 @@
 
 static bool is_software_device(const struct gt_mapped *library)
 {
-	struct stat stat_;
+	struct stat stat_, mapped;
 	char *path;
 	bool same;
 
 	if (asprintf(&path, "%s/libcuda.so.1", gt_spawn_sim_directory()) < 0)
 		return false;
-	same = !stat(path, &stat_) && stat_.st_dev == library->device && stat_.st_ino == library->inode;
+	same = !stat(path, &stat_) && !stat(library->path, &mapped) && stat_.st_dev == mapped.st_dev &&
+	       stat_.st_ino == mapped.st_ino;
 	free(path);
 	return same;
 }

@@ -3,26 +3,23 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "lib/uprobe/symbols.h"
-#include "lib/util/mappings.h"
+#include "lib/util/mapping_file.h"
 
 int gt_mapped_find(pid_t pid, const char *soname, struct gt_mapped *ret_mapped)
 {
 	struct gt_mappings mappings = { 0 };
 	int r = gt_mappings_of_process(&mappings, pid), found = -ENOENT;
-	struct stat status;
 
 	for (unsigned i = 0; i < mappings.count && found; i++) {
 		const struct gt_mapping *mapping = &mappings.list[i];
 
 		if (!gt_mapping_is_library(mapping, soname) ||
-		    !gt_mapping_find_file(pid, mapping, ret_mapped->path, sizeof(ret_mapped->path)) ||
-		    stat(ret_mapped->path, &status))
+		    !gt_mapping_find_file(pid, mapping, ret_mapped->path, sizeof(ret_mapped->path)))
 			continue;
-		ret_mapped->device = status.st_dev;
-		ret_mapped->inode = status.st_ino;
+		ret_mapped->device = mapping->device;
+		ret_mapped->inode = mapping->inode;
 		found = 0;
 	}
 	gt_mappings_free(&mappings);
@@ -72,8 +69,8 @@ uint64_t gt_mapped_place(pid_t pid, const struct gt_mapped *library, uint64_t of
 	for (unsigned i = 0; i < mappings.count && !place; i++) {
 		const struct gt_mapping *mapping = &mappings.list[i];
 
-		if (mapping->inode == library->inode && mapping->executable && offset >= mapping->offset &&
-		    offset - mapping->offset < mapping->end - mapping->start)
+		if (mapping->device == library->device && mapping->inode == library->inode && mapping->executable &&
+		    offset >= mapping->offset && offset - mapping->offset < mapping->end - mapping->start)
 			place = offset - mapping->offset + mapping->start;
 	}
 	gt_mappings_free(&mappings);

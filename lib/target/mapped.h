@@ -9,8 +9,7 @@
 
 /* A file that is mapped. */
 struct gt_mapped {
-	dev_t device;
-	ino_t inode;
+	uint64_t device, inode;	/* as its mappings show them */
 	char path[4096];	/* as we can open it */
 };
 

@@ -18,7 +18,7 @@
 
 #include "lib/uprobe/ld_cache.h"
 #include "lib/util/error.h"
-#include "lib/util/mappings.h"
+#include "lib/util/mapping_file.h"
 #include "lib/util/proc_stat.h"
 
 #if defined(__x86_64__)

@@ -13,7 +13,7 @@
 
 #include "lib/uprobe/library_watch.h"
 #include "lib/util/error.h"
-#include "lib/util/mappings.h"
+#include "lib/util/mapping_file.h"
 #include "lib/util/notes.h"
 
 struct gt_library_files {
@@ -48,12 +48,12 @@ static void remember(struct gt_library_files *files, const struct stat *status)
 	files->known[files->count++].inode = status->st_ino;
 }
 
-static int open_file(const char *path, ino_t inode)
+static int open_file(const char *path)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC);
 	struct stat status;
 
-	if (fd < 0 || (!fstat(fd, &status) && S_ISREG(status.st_mode) && (!inode || status.st_ino == inode)))
+	if (fd < 0 || (!fstat(fd, &status) && S_ISREG(status.st_mode)))
 		return fd;
 	close(fd);
 	return -1;
@@ -63,9 +63,11 @@ static int open_file(const char *path, ino_t inode)
 static int find_file(int pid, const struct gt_mapping *mapping)
 {
 	char path[PATH_MAX];
-	int fd = gt_mapping_find_file(pid, mapping, path, sizeof(path)) ? open_file(path, 0) : -1;
+	int fd = gt_mapping_find_file(pid, mapping, path, sizeof(path)) ? open_file(path) : -1;
 
-	return fd >= 0 ? fd : open_file(mapping->path, mapping->inode);
+	if (fd < 0 && gt_mapping_is_file(mapping, mapping->path))
+		fd = open_file(mapping->path);
+	return fd;
 }
 
 /* fd is what leads to it, whoever has ended meanwhile. */

@@ -130,7 +130,7 @@ static void read_mapping(struct gt_mmap_events *events, size_t size,
 	mapping = (struct gt_mapping){
 		.start = record->start, .end = record->start + record->length, .offset = record->offset,
 		.device = (uint64_t)record->major << 32 | record->minor, .inode = record->inode,
-		.executable = true, .path = record->path,
+		.executable = true, .from_event = true, .path = record->path,
 	};
 	fn(data, (int)record->pid, &mapping);
 }

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/util/mappings.h"
+#include "lib/util/mapping_file.h"
 #include "lib/util/proc_stat.h"
 
 bool gt_is_translator(const char *command)

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "lib/util/proc_stat.h"
 
@@ -66,7 +65,7 @@ int gt_mappings_read(struct gt_mappings *mappings, FILE *file)
 
 	gt_mappings_free(mappings);
 	while (r == 0 && getline(&line, &room, file) > 0) {
-		struct gt_mapping mapping;
+		struct gt_mapping mapping = { 0 };
 		int path = 0;
 
 		if (!parse(line, &mapping, &path))
@@ -127,7 +126,7 @@ const struct gt_mapping *gt_mappings_find(const struct gt_mappings *mappings, ui
 	return &mappings->list[low];
 }
 
-/* ---- its file ---- */
+/* ---- its name ---- */
 
 static bool is_number(const char *text, size_t length)
 {
@@ -147,16 +146,4 @@ bool gt_mapping_is_library(const struct gt_mapping *mapping, const char *soname)
 	end = strstr(base, ".so");
 	return end && (end == base || (*base == '-' && is_number(base + 1, (size_t)(end - base - 1)))) &&
 	       (!end[3] || end[3] == '.');
-}
-
-bool gt_mapping_find_file(int pid, const struct gt_mapping *mapping, char *ret_path, size_t size)
-{
-	int thread = gt_proc_thread(pid);
-	struct stat status;
-
-	snprintf(ret_path, size, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, thread, mapping->start, mapping->end);
-	if (!stat(ret_path, &status))
-		return true;
-	return snprintf(ret_path, size, "/proc/%d/root%s", thread, mapping->path) < (int)size &&
-	       !stat(ret_path, &status) && status.st_ino == mapping->inode;
 }

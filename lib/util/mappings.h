@@ -12,6 +12,7 @@ struct gt_mapping {
 	uint64_t offset;	/* in the file */
 	uint64_t device, inode;	/* 0: no file */
 	bool executable;
+	bool from_event;	/* of the kernel, not from /proc: device may be that of a file below an overlay's */
 	char *path;		/* in the process's own view; "": memory without a name */
 };
 
@@ -33,10 +34,5 @@ void gt_mappings_free(struct gt_mappings *mappings);
  * the number elsewhere: libcuda.so.550.54 for libcuda.so.1, libc-2.31.so for libc.so.6.
  */
 bool gt_mapping_is_library(const struct gt_mapping *mapping, const char *soname);
-/*
- * A name by which we can open the file: the file itself, even if another has its name
- * by now; else its name in the process's view.  false: there is none.
- */
-bool gt_mapping_find_file(int pid, const struct gt_mapping *mapping, char *ret_path, size_t size);
 
 #endif

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/util/mappings.h"
+#include "lib/util/mapping_file.h"
 #include "tests/suite.h"
 
 static struct gt_mappings mappings;
