@@ -56,7 +56,7 @@ PROGRAMS = {
     # CUDA runtime.
     **plain("accesses", "async", "attributes", "calls", "cluster", "conditional", "fault", "graph", "graph-change",
             "gridsync", "hostfunc", "managed", "many", "mma", "parameters", "pdl", "points", "pool", "printf", "returns",
-            "shapes", "speed", "surface", "texture", "threads", "variable", "warps"),
+            "shapes", "speed", "supplied", "surface", "texture", "threads", "variable", "warps"),
     "cublas": variant("cublas.cu", "-lcublas"),
     "speed-library": variant("speed-library.cu", "-lcublas"),
     "cufft": variant("cufft.cu", "-lcufft"),

@@ -34,13 +34,18 @@ struct gt_graft_stub *open_bytes(struct bytes bytes, uint32_t point)
 	return stub;
 }
 
-struct gt_graft_stub *open_stub(const char *name, unsigned arch)
+struct gt_graft_stub *open_at(const char *name, unsigned arch, uint32_t point)
 {
 	struct bytes bytes = load(name, arch);
-	struct gt_graft_stub *stub = open_bytes(bytes, strncmp(name, "exit", 4) ? GT_POINT_ENTRY : GT_POINT_EXIT);
+	struct gt_graft_stub *stub = open_bytes(bytes, point);
 
 	free(bytes.data);
 	return stub;
+}
+
+struct gt_graft_stub *open_stub(const char *name, unsigned arch)
+{
+	return open_at(name, arch, strncmp(name, "exit", 4) ? GT_POINT_ENTRY : GT_POINT_EXIT);
 }
 
 void graft(struct grafted *g, unsigned arch, const char *entry, const char *exit)

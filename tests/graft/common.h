@@ -24,7 +24,8 @@ struct bytes {
 struct bytes load(const char *name, unsigned arch);
 
 struct gt_graft_stub *open_bytes(struct bytes bytes, uint32_t point);
-/* For the point that the name begins with. */
+struct gt_graft_stub *open_at(const char *name, unsigned arch, uint32_t point);
+/* For the point that the name begins with: entry or exit. */
 struct gt_graft_stub *open_stub(const char *name, unsigned arch);
 
 /* One graft of all fixtures with the same stubs, kernel ids from 100 on. */

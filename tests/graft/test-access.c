@@ -251,25 +251,16 @@ struct accessed {
 	char why[GT_GRAFT_WHY];
 };
 
-static struct gt_graft_stub *open_at(const char *name, uint32_t point)
-{
-	struct bytes bytes = load(name, 90);
-	struct gt_graft_stub *stub = open_bytes(bytes, point);
-
-	free(bytes.data);
-	return stub;
-}
-
 /* load: the stub at loads; ends: those at entry and exit as well. */
 static int graft_accesses(struct accessed *a, const char *load_stub, bool ends)
 {
 	memset(a, 0, sizeof(*a));
 	a->before = load("accesses", 90);
-	a->stubs[GT_POINT_ENTRY] = ends ? open_at("entry", GT_POINT_ENTRY) : NULL;
-	a->stubs[GT_POINT_EXIT] = ends ? open_at("exit", GT_POINT_EXIT) : NULL;
-	a->stubs[GT_POINT_LOAD] = open_at(load_stub, GT_POINT_LOAD);
-	a->stubs[GT_POINT_STORE] = open_at("store", GT_POINT_STORE);
-	a->stubs[GT_POINT_ATOMIC] = open_at("atomic", GT_POINT_ATOMIC);
+	a->stubs[GT_POINT_ENTRY] = ends ? open_at("entry", 90, GT_POINT_ENTRY) : NULL;
+	a->stubs[GT_POINT_EXIT] = ends ? open_at("exit", 90, GT_POINT_EXIT) : NULL;
+	a->stubs[GT_POINT_LOAD] = open_at(load_stub, 90, GT_POINT_LOAD);
+	a->stubs[GT_POINT_STORE] = open_at("store", 90, GT_POINT_STORE);
+	a->stubs[GT_POINT_ATOMIC] = open_at("atomic", 90, GT_POINT_ATOMIC);
 	for (unsigned i = 0; i < GRAFTED; i++)
 		a->plans[i] = (struct gt_graft_plan){
 			.name = names[i], .kernel_id = 7 + i, .entry = a->stubs[GT_POINT_ENTRY], .exit = a->stubs[GT_POINT_EXIT],

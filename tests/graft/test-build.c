@@ -321,6 +321,8 @@ START_TEST(points_inside)
 }
 END_TEST
 
+#define DRIVERS "the accesses of functions that the driver supplies (as for assert, printf, malloc)"
+
 /* Those at memory accesses go in, and what they do not see is told; a kernel that cannot have them has its others. */
 START_TEST(accesses_inside)
 {
@@ -352,6 +354,27 @@ START_TEST(accesses_inside)
 	expect("recursive", GT_ROUTE_NONE, GT_REASON_UNSUPPORTED, 0);
 	ck_assert_str_eq(records[find("recursive")].reason, "programs cannot run at this kernel's memory accesses: "
 			 "it uses its stack in an unknown way");
+	drop(module, image);
+}
+END_TEST
+
+/* What functions of the driver's access is not seen, and that is told, also where the kernel has no access of its own. */
+START_TEST(accesses_of_the_driver)
+{
+	struct gt_module *module;
+	void *image;
+
+	attach(GT_POINT_LOAD, "told_load", "*", 0);
+	attach(GT_POINT_BLOCK, "leave", "only_asserts", 1);
+	module = build(TEST_DATA, "supplied.90.cubin", &image);
+	expect("asserts", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 1);
+	ck_assert_str_eq(records[find("asserts")].reason, "without " DRIVERS);
+	expect("only_asserts", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 1);
+	ck_assert_str_eq(records[find("only_asserts")].reason, "without " DRIVERS
+			 ", and without programs at instructions and blocks, which need PTX");
+	expect("by_pointer", GT_ROUTE_NONE, GT_REASON_UNSUPPORTED, 0);
+	ck_assert_str_eq(records[find("by_pointer")].reason, "programs cannot run at this kernel's memory accesses: "
+			 "it calls functions outside its own code, of which accesses would not be seen");
 	drop(module, image);
 }
 END_TEST
@@ -578,6 +601,7 @@ int main(void)
 	tcase_add_test(tcase, nobody_is_asked_for);
 	tcase_add_test(tcase, points_inside);
 	tcase_add_test(tcase, accesses_inside);
+	tcase_add_test(tcase, accesses_of_the_driver);
 	tcase_add_test(tcase, accesses_not_compiled);
 	tcase_add_test(tcase, accesses_refused);
 	tcase_add_test(tcase, accesses_of_another_architecture);

@@ -25,7 +25,7 @@
 #define REASONS_MAX 32
 
 static const char *const libraries[] = {
-	"libcublas.so", "libcublasLt.so", "libcusparse.so", "libcurand.so", "libnccl.so",
+	"libcublas.so", "libcublasLt.so", "libcusparse.so", "libcurand.so", "libnccl.so", "libcusolver.so",
 };
 
 /* ---- what comes out ---- */

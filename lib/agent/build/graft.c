@@ -25,7 +25,7 @@ struct kernel_plan {
 	bool done;
 	uint32_t param_count, hidden_offset;
 	enum gt_reason reason;
-	char why[256];
+	char why[320];
 };
 
 struct gt_graft_build {
@@ -163,18 +163,34 @@ static bool plan_graft(struct gt_graft_build *build, unsigned index, struct gt_g
 	return stub_for(plan, arch, GT_POINT_ENTRY, &graft->entry) && stub_for(plan, arch, GT_POINT_EXIT, &graft->exit);
 }
 
+__attribute__((format(printf, 3, 4)))
+static void lacks(struct kernel_plan *plan, enum gt_reason reason, const char *format, ...)
+{
+	size_t length = strlen(plan->why);
+	va_list args;
+
+	plan->reason = reason;
+	length += (size_t)snprintf(plan->why + length, sizeof(plan->why) - length, length ? ", and without " : "without ");
+	va_start(args, format);
+	vsnprintf(plan->why + length, sizeof(plan->why) - length, format, args);
+	va_end(args);
+}
+
 /* What the kernel lacks that has programs, and what its programs at memory accesses do not see. */
 static void tell_left_out(const struct gt_graft_build *build, struct kernel_plan *plan, const struct gt_graft_result *result)
 {
 	unsigned left = result->left_shared + result->left_local + result->left_other;
+	enum gt_reason reason = left || result->calls_driver ? GT_REASON_UNSUPPORTED : GT_REASON_NO_PTX;
 
-	if (plan->left_out)
-		refuse(plan, GT_REASON_NO_PTX, "without programs at %s, which need PTX", ptx_points(build, plan));
 	if (left)
-		refuse(plan, GT_REASON_UNSUPPORTED,
-		       "without %u of %u instructions that access memory (in shared memory %u, in local memory %u, of other forms %u)%s",
-		       left, left + gt_graft_result_accesses(result), result->left_shared, result->left_local,
-		       result->left_other, plan->left_out ? ", and without programs at instructions and blocks, which need PTX" : "");
+		lacks(plan, reason,
+		      "%u of %u instructions that access memory (in shared memory %u, in local memory %u, of other forms %u)",
+		      left, left + gt_graft_result_accesses(result), result->left_shared, result->left_local,
+		      result->left_other);
+	if (result->calls_driver)
+		lacks(plan, reason, "the accesses of functions that the driver supplies (as for assert, printf, malloc)");
+	if (plan->left_out)
+		lacks(plan, reason, "programs at %s, which need PTX", ptx_points(build, plan));
 }
 
 static void take_without_accesses(struct kernel_plan *plan)

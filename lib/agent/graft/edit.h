@@ -49,6 +49,7 @@ struct gt_sites {
 	struct gt_site *list;		/* those where programs can run, in order */
 	unsigned count, room;
 	unsigned left[GT_ACCESS_KINDS];	/* the others */
+	bool calls_driver;		/* functions that the driver supplies, of which the code is not at hand */
 	bool matrix;			/* results of matrix instructions may be on their way */
 	const char *refusal;		/* why programs can run at none; NULL: they can */
 };

@@ -75,6 +75,7 @@ enum gt_attribute {
 	GT_ATTR_SW_WAR = 0x36,
 	GT_ATTR_API_VERSION = 0x37,
 	GT_ATTR_KPARAM_V2 = 0x45,
+	GT_ATTR_SYSCALLS = 0x46,	/* places of calls of functions that the driver supplies */
 };
 
 enum gt_record_format { GT_FORMAT_NONE = 1, GT_FORMAT_BYTE, GT_FORMAT_HALF, GT_FORMAT_SIZED };

@@ -83,6 +83,7 @@ struct gt_graft_result {
 	/* Of the accesses that the plan's stubs are for: those that have them, by kind; those left out, by where they are. */
 	unsigned accesses[GT_GRAFT_ACCESSES];
 	unsigned left_shared, left_local, left_other;
+	bool calls_driver;		/* it calls functions that the driver supplies, of which no access has them */
 	uint32_t detours;		/* where in the kernel's code theirs begins; 0: there is none */
 };
 

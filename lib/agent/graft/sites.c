@@ -16,9 +16,15 @@ struct walk {
 	const struct gt_elf_kernel *kernel;
 	const uint8_t *text;
 	uint64_t size;
-	bool *named;		/* by instruction: the linker or the records know it by its place */
+	uint8_t *marks;		/* by instruction: enum mark */
 	uint64_t lowered;	/* bytes, over all places that do it */
 	struct gt_sites *sites;
+};
+
+enum mark {
+	NAMED = 1,	/* the linker or the records know it by its place */
+	LINKED = 2,	/* the linker fills it in */
+	SUPPLIED = 4,	/* a call of a function that the driver supplies */
 };
 
 static gt_word word_at(const struct walk *walk, uint64_t at)
@@ -28,10 +34,10 @@ static gt_word word_at(const struct walk *walk, uint64_t at)
 
 /* ---- who knows instructions by their place ---- */
 
-static void name(struct walk *walk, uint64_t at)
+static void mark(struct walk *walk, uint64_t at, unsigned marks)
 {
 	if (at < walk->size)
-		walk->named[at / GT_WORD] = true;
+		walk->marks[at / GT_WORD] |= (uint8_t)marks;
 }
 
 /* Records of something else than places. */
@@ -51,22 +57,28 @@ static bool is_plain(uint8_t attribute)
 	return false;
 }
 
-static void name_relocated(struct walk *walk, unsigned section)
+/* Code that is ready to be loaded lacks nothing but what the driver has. */
+static bool is_supplied(const struct gt_elf *elf, uint64_t symbol)
+{
+	return symbol && symbol < elf->symbol_count && elf->symbols[symbol].st_shndx == SHN_UNDEF;
+}
+
+static void mark_relocated(struct walk *walk, unsigned section)
 {
 	const Elf64_Shdr *relocations = &walk->elf->sections[section];
 	size_t step = relocations->sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
-	uint64_t offset;
+	Elf64_Rel relocation;	/* Elf64_Rela begins alike */
 
 	for (uint64_t i = 0; i < relocations->sh_size / step; i++) {
-		memcpy(&offset, gt_elf_bytes(walk->elf, section) + i * step, sizeof(offset));
-		name(walk, offset);
-		if (offset < walk->size && gt_op_proper(word_at(walk, offset - offset % GT_WORD)) == GT_OPP_CALL)
-			walk->sites->refusal = "it calls functions outside its own code, of which accesses would not be seen";
+		memcpy(&relocation, gt_elf_bytes(walk->elf, section) + i * step, sizeof(relocation));
+		mark(walk, relocation.r_offset, NAMED | LINKED);
+		if (is_supplied(walk->elf, ELF64_R_SYM(relocation.r_info)))
+			mark(walk, relocation.r_offset, SUPPLIED);
 	}
 }
 
 /* Whatever could be the place of an instruction in a record of which we do not know that it is something else. */
-static void name_recorded(struct walk *walk)
+static void mark_recorded(struct walk *walk)
 {
 	struct gt_note_walk records = gt_note_begin(walk->elf, walk->kernel->info);
 	struct gt_note_record record;
@@ -74,7 +86,35 @@ static void name_recorded(struct walk *walk)
 	while (gt_note_next(&records, &record))
 		for (unsigned i = 0; record.payload && !is_plain(record.attribute) && i + 4u <= record.value; i += 4)
 			if (!(gt_read32(record.payload + i) % GT_WORD))
-				name(walk, gt_read32(record.payload + i));
+				mark(walk, gt_read32(record.payload + i),
+				     NAMED | (record.attribute == GT_ATTR_SYSCALLS ? SUPPLIED : 0));
+}
+
+/* ---- calls of functions outside the kernel's code ---- */
+
+static bool calls_outside(const struct walk *walk, uint64_t at)
+{
+	gt_word word = word_at(walk, at);
+	unsigned proper = gt_op_proper(word);
+
+	return proper == GT_OPP_CALL_ABS || proper == GT_OPP_JMP || proper == GT_OPP_JMX ||
+	       (proper == GT_OPP_CALL && (!gt_has_target(word) || walk->marks[at / GT_WORD] & LINKED));
+}
+
+/*
+ * Functions keep the stack pointer, and the convergence barriers from 6 on, for their callers, and no code of ours
+ * runs around a call: whatever they do, it comes to no harm.  It sees nothing of it either.
+ */
+static void look_at_calls(struct walk *walk)
+{
+	for (uint64_t at = 0; at < walk->size; at += GT_WORD) {
+		if (!calls_outside(walk, at))
+			continue;
+		if (walk->marks[at / GT_WORD] & SUPPLIED)
+			walk->sites->calls_driver = true;
+		else
+			walk->sites->refusal = "it calls functions outside its own code, of which accesses would not be seen";
+	}
 }
 
 /* ---- what the code does with its stack and its barriers ---- */
@@ -98,9 +138,6 @@ static const char *look_at(struct walk *walk, gt_word word)
 		return "it uses textures or surfaces, with instructions that are not known";
 	if (proper == 0x18f && gt_bits(word, 24, 8) != GT_RZ)	/* CCTL */
 		return "it fetches memory ahead with an instruction that is not known";
-	if (proper == GT_OPP_CALL_ABS || proper == GT_OPP_JMP || proper == GT_OPP_JMX ||
-	    (proper == GT_OPP_CALL && !gt_has_target(word)))
-		return "it calls functions outside its own code, of which accesses would not be seen";
 	return NULL;
 }
 
@@ -154,7 +191,7 @@ static int collect(struct walk *walk, uint32_t points)
 		collective = is_collective(word, collective);
 		if (access.kind == GT_ACCESS_NONE || !(points >> access.point & 1))
 			continue;
-		if (access.kind == GT_ACCESS_KNOWN && (walk->named[at / GT_WORD] || collective))
+		if (access.kind == GT_ACCESS_KNOWN && ((walk->marks[at / GT_WORD] & NAMED) || collective))
 			access.kind = GT_ACCESS_OTHER;
 		if (access.kind == GT_ACCESS_KNOWN)
 			r = add(walk->sites, (uint32_t)at, &access);
@@ -174,18 +211,19 @@ int gt_find_sites(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, 
 	int r;
 
 	*ret_sites = (struct gt_sites){ 0 };
-	walk.named = calloc(walk.size / GT_WORD + 1, sizeof(*walk.named));
-	if (!walk.named)
+	walk.marks = calloc(walk.size / GT_WORD + 1, sizeof(*walk.marks));
+	if (!walk.marks)
 		return -ENOMEM;
-	name_recorded(&walk);
+	mark_recorded(&walk);
 	if (kernel->rel)
-		name_relocated(&walk, kernel->rel);
+		mark_relocated(&walk, kernel->rel);
 	if (kernel->rela)
-		name_relocated(&walk, kernel->rela);
+		mark_relocated(&walk, kernel->rela);
+	look_at_calls(&walk);
 	r = collect(&walk, points);
 	if (!r && ret_sites->count && !ret_sites->refusal)
 		ret_sites->refusal = check(&walk, stack);
-	free(walk.named);
+	free(walk.marks);
 	if (r < 0)
 		gt_sites_free(ret_sites);
 	return r;

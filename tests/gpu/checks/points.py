@@ -12,6 +12,7 @@ SPACES = 4  # generic, global, shared, local
 GENERIC, GLOBAL = range(2)
 LOAD, STORE, ATOMIC = (kind * SPACES for kind in range(3))
 WAITING = 64 * 256 - 1000  # threads of the program `points` when they wait for one another: each stores once
+SUPPLIED = "the accesses of functions that the driver supplies (as for assert, printf, malloc)"
 COPIED = 8  # bytes of each thread's asynchronous copy in the program `accesses`, which have no program
 
 
@@ -51,13 +52,13 @@ def points_of_every_kind(lab):
 
 
 def counted_by(lab, route, program, bare):
-    """Accesses of global and generic memory, {kind and space: [how many, bytes]}; and what the program says of them."""
+    """Accesses of global and generic memory, {kind and space: [how many, bytes]}; what the program says of them; the run."""
     outcome = lab.run_object("points", program, env=forced(route))
     same_output(outcome, bare)
     seen = {key: values for key, values in maps(outcome.out).get("points", {}).items() if values[0] and key % SPACES < 2}
     said = {int(kind) * SPACES + int(space): list(map(int, numbers.split()))
             for kind, space, numbers in re.findall(r"^points (\d) (\d) (.*)$", outcome.err, re.MULTILINE)}
-    return seen, said
+    return seen, said, outcome
 
 
 def same_as_ptx(lab, name):
@@ -65,12 +66,22 @@ def same_as_ptx(lab, name):
     only_known(lab)
     program = lab.program(name)
     bare = lab.bare(program)
-    right, said = counted_by(lab, "ptx", program, bare)
-    seen, _ = counted_by(lab, "graft", program, bare)
+    right, said, _ = counted_by(lab, "ptx", program, bare)
+    seen, _, outcome = counted_by(lab, "graft", program, bare)
     expect(right, "no access was counted in PTX")
     expect(not said or said == right, f"by PTX {right}, not {said}")
     expect(seen == right, f"{seen}, not {right}")
-    return f"{sum(values[0] for values in seen.values())} accesses by both routes"
+    return f"{sum(values[0] for values in seen.values())} accesses by both routes", outcome
+
+
+@check
+def points_beside_calls(lab):
+    """Kernels that call functions of the driver: their own accesses are counted, and that the others' are not is told."""
+    counted, outcome = same_as_ptx(lab, "supplied")
+    expect(outcome.left_out() == 0, f"{outcome.left_out()} kernels have none: {outcome.refusals()}")
+    told = outcome.refusals("not all in")
+    expect(outcome.left_out("not all in") == 3 and all(SUPPLIED in reason for reason in told.values()), f"told: {told}")
+    return counted
 
 
 @check
@@ -102,7 +113,7 @@ def output_stays(lab, name, *args):
 
 
 for name in ("vecadd", "points"):
-    add_check(f"points_{name}", lambda lab, name=name: same_as_ptx(lab, name))
+    add_check(f"points_{name}", lambda lab, name=name: same_as_ptx(lab, name)[0])
 for name, args in (("cublas", ()), ("sort", ()), ("torch-step", ("eager",)), ("with-triton", ())):
     add_check(f"points_{name}", lambda lab, name=name, args=args: output_stays(lab, name, *args), slow=True)
 

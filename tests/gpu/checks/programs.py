@@ -21,7 +21,8 @@ NO_ACCESSES = ("programs cannot run at this kernel's memory accesses: *",
                "a block of * threads could not be launched with the * registers that the probes need",
                "this kernel gives registers away while it runs, down to *, and the probes need *")
 NO_PTX = ("programs at memory accesses, instructions and blocks need PTX, and the image has none",)
-SOME_ACCESSES = ("without * of * instructions that access memory (*)",)
+SOME_ACCESSES = ("without * of * instructions that access memory (*)",
+                 "without the accesses of functions that the driver supplies (as for assert, printf, malloc)")
 
 
 class Run(typing.NamedTuple):
@@ -90,6 +91,7 @@ RUNS = {
     "solver": Run("solver", **LIBRARY),
     "sort": Run("sort"),
     "sparse": Run("sparse", **LIBRARY),
+    "supplied": Run("supplied"),
     "surface": Run("surface", accesses=False),
     "texture": Run("texture"),
     "torch-compiled": Run("torch-step", ("compiled",), slow=True, **LIBRARY),
