@@ -11,6 +11,7 @@
 #include "lib/agent/call/call.h"
 #include "lib/agent/context/context.h"
 #include "lib/agent/hook/hooks.h"
+#include "lib/agent/lock.h"
 #include "lib/agent/module/late.h"
 #include "lib/agent/module/module.h"
 #include "lib/agent/nvtx/nvtx.h"
@@ -63,7 +64,8 @@ static void chain(void)
 
 static int first_pid;
 static atomic_bool joined, hooked;
-static pthread_mutex_t joining = PTHREAD_MUTEX_INITIALIZER;
+static GT_LOCK(joining);
+static GT_LOCK(attaching);
 
 static void at_exit(void)
 {
@@ -79,10 +81,12 @@ static void at_exit(void)
 /*
  * CUDA does not work in a forked child, so there is nothing to see in it.  But if
  * it has not been used yet, it may be in the child, which then enters for itself.
+ * Ranges may be named in either.
  */
 static void in_child(void)
 {
 	atomic_store(&gt_active, false);
+	gt_nvtx_in_child();
 	if (atomic_load(&hooked)) {
 		atomic_store(&gt_forked, true);
 		if (gt_session_is_open())
@@ -90,8 +94,7 @@ static void in_child(void)
 		return;
 	}
 	gt_session_close(false);
-	pthread_mutex_init(&joining, NULL);
-	gt_nvtx_in_child();
+	gt_lock_make(&joining);
 	gt_enter_in_child();
 	gt_thread_in_child();
 	atomic_store(&joined, false);
@@ -160,11 +163,11 @@ bool gt_join(bool hooks_follow)
 	int saved = errno;
 
 	if (!atomic_load(&joined)) {
-		pthread_mutex_lock(&joining);
+		gt_lock(&joining);
 		if (!atomic_load(&joined))
 			connect_and_begin(hooks_follow);
 		atomic_store(&joined, true);
-		pthread_mutex_unlock(&joining);
+		gt_unlock(&joining);
 		errno = saved;
 	}
 	return atomic_load(&gt_active);
@@ -221,14 +224,13 @@ __attribute__((visibility("default"))) int gputrace_agent_attach(int fd);
  */
 int gputrace_agent_attach(int fd)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	int saved = errno, r;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&attaching);
 	gt_depth++;
 	r = attach(fd);
 	gt_depth--;
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&attaching);
 	if (r)
 		close(fd);
 	errno = saved;

@@ -4,6 +4,7 @@
  *
  *	annotated ranges	ranges of every kind around launches
  *	annotated fork		a range before a fork; then parent and child use CUDA
+ *	annotated held		a fork after CUDA, while another thread makes a domain; then the child makes one
  *	annotated ids		numbers of its own around launches
  *	annotated many N	N ranges around nothing
  *	annotated text		names that would do things to a terminal
@@ -13,11 +14,13 @@
 #include <errno.h>
 #include <gputrace/agent.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "calloc.h"
 #include "nvtx-client.h"
 #include "program.h"
 
@@ -103,6 +106,53 @@ static void run_fork(void)
 	printf("child %d, done\n", status);
 }
 
+static _Thread_local bool makes_domain;
+static sem_t inside, forked;
+
+/* The agent needs memory for what it learns of the domain. */
+static bool stay(const char *file)
+{
+	if (makes_domain && strstr(file, "libgputrace-agent")) {
+		makes_domain = false;
+		sem_post(&inside);
+		sem_wait(&forked);
+	}
+	return false;
+}
+
+static void *make_domain(void *name)
+{
+	makes_domain = true;
+	nvtx_domain(name);
+	if (makes_domain)
+		sem_post(&inside);
+	return NULL;
+}
+
+static void run_held(void)
+{
+	pthread_t thread;
+	pid_t child;
+	int status;
+
+	start();
+	launch(1);
+	sem_init(&inside, 0, 0);
+	sem_init(&forked, 0, 0);
+	on_calloc = stay;
+	pthread_create(&thread, NULL, make_domain, "parent");
+	sem_wait(&inside);
+	child = fork();
+	if (!child) {
+		nvtx_domain("child");
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	sem_post(&forked);
+	pthread_join(thread, NULL);
+	printf("child %d, done\n", status);
+}
+
 static void run_ids(void)
 {
 	gputrace_agent_push_id_fn *push;
@@ -163,6 +213,8 @@ int main(int argc, char **argv)
 		run_ranges();
 	else if (!strcmp(what, "fork"))
 		run_fork();
+	else if (!strcmp(what, "held"))
+		run_held();
 	else if (!strcmp(what, "ids"))
 		run_ids();
 	else if (!strcmp(what, "many"))

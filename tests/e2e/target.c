@@ -25,6 +25,7 @@
  *	target descriptors	closes all from 3 on, then has sockets of its own by those numbers
  *	target poor		as vecadd 4, with no more than one descriptor to spare
  *	target interrupted N	the agent is at work, asks for memory the Nth time, and a signal comes, whose handler calls exit
+ *	target ended N		the same in a thread, which the handler ends; then the others' work
  *	target drop		as vecadd 4, by a user without privileges that it became before CUDA
  *	target knock		as vecadd 4, after knocking at the controller's door with a wrong secret
  *	target live THREADS [NR]	threads launch until a line is read, for each line before the last "." a
@@ -744,6 +745,35 @@ static void run_interrupted(int number)
 	exit(7);
 }
 
+static void end_thread(int signal)
+{
+	(void)signal;
+	pthread_exit(NULL);
+}
+
+static void *load_until_ended(void *number)
+{
+	CHECK(cuCtxSetCurrent(primary));
+	interrupt_agent((int)(intptr_t)number);
+	CHECK(cuModuleLoadData(&module, ptx));
+	exit(7);
+}
+
+/* Whatever the thread had of the agent's, the program goes on. */
+static int run_ended(int number)
+{
+	pthread_t thread;
+
+	signal(SIGUSR1, end_thread);
+	CHECK(cuInit(0));
+	CHECK(cuDevicePrimaryCtxRetain(&primary, 0));
+	pthread_create(&thread, NULL, load_until_ended, (void *)(intptr_t)number);
+	pthread_join(thread, NULL);
+	start();
+	run_vecadd(2);
+	return 0;
+}
+
 /* What it is before it starts with CUDA. */
 static void prepare(const char *what)
 {
@@ -814,6 +844,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "interrupted"))
 		run_interrupted(number);
+	if (!strcmp(what, "ended"))
+		return run_ended(number);
 	prepare(what);
 	start();
 	if (!strcmp(what, "live") && argc > 3)

@@ -159,6 +159,19 @@ START_TEST(a_fork_after_a_range)
 }
 END_TEST
 
+/* Nor does a child wait for what another thread had at the fork, which is not there. */
+START_TEST(a_fork_while_a_domain_is_made)
+{
+	struct run_options options = annotations(by_agent);
+
+	run_plain(&plain, real_device, "held", NULL);
+	run_target(&run, &options, "held", NULL);
+	ck_assert_str_eq(run.output, plain.output);
+	ck_assert_int_eq(run.status, 0);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 1);
+}
+END_TEST
+
 /* One end is lost as soon as the ring is full; the stream tells how many. */
 START_TEST(what_finds_no_room_is_counted)
 {
@@ -212,6 +225,7 @@ int main(void)
 		tcase_add_test(tcase, uprobes_know_ranges_by_launches);
 	tcase_add_test(tcase, numbers_of_the_programs_own);
 	tcase_add_test(tcase, a_fork_after_a_range);
+	tcase_add_test(tcase, a_fork_while_a_domain_is_made);
 	tcase_add_test(tcase, what_finds_no_room_is_counted);
 	tcase_add_test(tcase, another_listener);
 	tcase_add_test(tcase, not_attached);

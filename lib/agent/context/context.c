@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/agent/context/context.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/context/parts.h"
+#include "lib/agent/lock.h"
 #include "lib/agent/service.h"
 #include "lib/agent/table.h"
 
 /* Setting up, copying out and letting go happen under this lock; launches only read. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static GT_LOCK(lock);
 static struct gt_context contexts[GT_CONTEXTS_MAX];	/* by area */
 static uint32_t next_number;
 static struct gt_table *context_by_handle;
@@ -137,7 +137,7 @@ static struct gt_context *open_context(CUcontext handle)
 {
 	struct gt_context *context;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	context = gt_table_get(&context_by_handle, handle);
 	if (!context)
 		context = wait_for_unused();
@@ -146,7 +146,7 @@ static struct gt_context *open_context(CUcontext handle)
 		if (gt_table_set(&context_by_handle, handle, context))
 			context = NULL;
 	}
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	return context;
 }
 
@@ -198,10 +198,10 @@ static void copy_out_end(struct gt_context *context)
 
 void gt_contexts_flush(void)
 {
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	for_each_context(context)
 		with_context(context, copy_out);
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 static void finish(struct gt_context *context)
@@ -227,11 +227,11 @@ void gt_context_flush(CUcontext handle)
 {
 	struct gt_context *context;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	context = gt_table_get(&context_by_handle, handle);
 	if (context)
 		with_context(context, copy_out_end);
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 /* Tell the controller of it, and of its end, if that is still to be done. */
@@ -253,7 +253,7 @@ void gt_context_forget(CUcontext handle)
 {
 	struct gt_context *context;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	context = gt_table_get(&context_by_handle, handle);
 	if (context) {
 		gt_table_set(&context_by_handle, handle, NULL);
@@ -262,7 +262,7 @@ void gt_context_forget(CUcontext handle)
 		gt_copies_forget(context, false);
 		settle(context);
 	}
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 static void copy_out_last(struct gt_context *context)
@@ -275,7 +275,7 @@ struct gt_context *gt_context_leave(CUcontext handle)
 {
 	struct gt_context *context;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	context = gt_table_get(&context_by_handle, handle);
 	if (context) {
 		with_context(context, copy_out_last);
@@ -284,7 +284,7 @@ struct gt_context *gt_context_leave(CUcontext handle)
 		context->handle = NULL;
 		context->usable = false;
 	}
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	return context;
 }
 
@@ -292,10 +292,10 @@ void gt_context_end(struct gt_context *context)
 {
 	if (!context)
 		return;
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	context->leaving = false;
 	settle(context);
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 /* Of a context that nobody uses for probes any more. */
@@ -320,7 +320,7 @@ bool gt_contexts_release(void)
 {
 	bool all = true;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	for_each_context(context) {
 		with_context(context, release);
 		all &= !context->usable;
@@ -329,13 +329,13 @@ bool gt_contexts_release(void)
 		memset(context, 0, sizeof(*context));
 	}
 	next_number = 0;
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	return all;
 }
 
 void gt_contexts_tick(bool last)
 {
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	for_each_context(context) {
 		if (context->stamping)
 			with_context(context, gt_stamp_take);
@@ -345,27 +345,27 @@ void gt_contexts_tick(bool last)
 			with_context(context, gt_copies_collect_last);
 		settle(context);
 	}
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 void gt_contexts_collect(void)
 {
 	if (!(gt_session.flags & GT_CONFIG_MEMCPY))
 		return;
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	for_each_context(context) {
 		if (gt_copies_any(context))
 			with_context(context, gt_copies_collect);
 	}
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 void gt_context_start_stamps(uint32_t number)
 {
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	for_each_context(context) {
 		if (context->number == number)
 			context->stamping = true;
 	}
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }

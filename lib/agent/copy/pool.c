@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The places for copies that are on their way, and the events that they have. */
-#include <pthread.h>
 #include <string.h>
 
 #include "lib/agent/agent.h"
 #include "lib/agent/context/context.h"
 #include "lib/agent/copy/copy.h"
+#include "lib/agent/lock.h"
 
 /* More than streams have room for in a few milliseconds. */
 #define COPIES_MAX 4096u
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static GT_LOCK(lock);
 static struct gt_copy copies[COPIES_MAX];	/* never freed: a thread may have one of a context that has gone */
 static unsigned touched;			/* those before have been in a list */
 static struct gt_copy_list blank;		/* without events */
@@ -37,13 +37,13 @@ static struct gt_copy *take_place(struct gt_context *context)
 {
 	struct gt_copy *copy;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	copy = gt_copy_remove_first(&context->copies.unused);
 	if (!copy)
 		copy = gt_copy_remove_first(&blank);
 	if (!copy && touched < COPIES_MAX)
 		copy = &copies[touched++];
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	return copy;
 }
 
@@ -86,14 +86,14 @@ static bool is_stale(const struct gt_copy *copy)
 
 static void put(struct gt_copy *copy, bool running)
 {
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	if (is_stale(copy)) {
 		memset(copy, 0, sizeof(*copy));
 		gt_copy_add(&blank, copy);
 	} else {
 		gt_copy_add(running ? &copy->context->copies.running : &copy->context->copies.unused, copy);
 	}
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 void gt_copy_give_back(struct gt_copy *copy)
@@ -111,12 +111,12 @@ struct gt_copy_list gt_copies_take_running(struct gt_context *context)
 	struct gt_copy_list list = { NULL, NULL };
 	struct gt_copy *copy;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	copy = context->copies.running.first;
 	if (copy)
 		list = context->copies.running;
 	context->copies.running.first = NULL;
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	return list;
 }
 
@@ -126,12 +126,12 @@ void gt_copies_put_running(struct gt_context *context, struct gt_copy_list *list
 
 	if (!list->first)
 		return;
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	*list->tail = running->first;
 	if (!running->first)
 		running->tail = list->tail;
 	running->first = list->first;
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	list->first = NULL;
 }
 
@@ -140,9 +140,9 @@ bool gt_copies_any(struct gt_context *context)
 	const struct gt_context_copies *own = &context->copies;
 	bool any;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	any = own->running.first || own->ended.first || own->pending;
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	return any;
 }
 
@@ -164,7 +164,7 @@ void gt_copies_forget(struct gt_context *context, bool destroy)
 {
 	struct gt_context_copies *own = &context->copies;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	forget(&own->running, destroy);
 	forget(&own->ended, destroy);
 	forget(&own->unused, destroy);
@@ -173,5 +173,5 @@ void gt_copies_forget(struct gt_context *context, bool destroy)
 			gt_cu.cuEventDestroy_v2(own->reference[i]);
 	}
 	memset(own, 0, sizeof(*own));
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/agent/launch/exec.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -10,6 +9,7 @@
 #include "lib/agent/grow.h"
 #include "lib/agent/launch/chains.h"
 #include "lib/agent/launch/node.h"
+#include "lib/agent/lock.h"
 #include "lib/agent/table.h"
 
 /* A launch slot that the executable owns. */
@@ -39,7 +39,7 @@ struct gt_exec {
 	LIST_ENTRY(gt_exec) entry;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static GT_LOCK(lock);
 static struct gt_table *exec_by_handle;
 static LIST_HEAD(execs, gt_exec) living = LIST_HEAD_INITIALIZER(living);
 static struct execs ending = LIST_HEAD_INITIALIZER(ending);	/* destroyed, perhaps running */
@@ -116,11 +116,11 @@ void gt_conditional_made(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PARAMS *p
 		return;
 	}
 	memcpy(bodies, params->phGraph_out, params->size * sizeof(*bodies));
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	free(gt_table_get(&bodies_by_node, node));	/* of a node that had this handle before */
 	if (gt_table_set(&bodies_by_node, node, bodies))
 		free(bodies);
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 /* The graphs within a node of this type, one after the other from NULL; NULL: no more. */
@@ -209,9 +209,9 @@ bool gt_graph_revert(CUgraph graph)
 {
 	bool reverted;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	reverted = revert_graph(graph);
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	return reverted;
 }
 
@@ -273,7 +273,7 @@ struct gt_exec *gt_exec_prepare(CUgraph graph)
 {
 	struct gt_exec *exec;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	collect_ended();
 	exec = exec_new();
 	if (exec) {
@@ -281,7 +281,7 @@ struct gt_exec *gt_exec_prepare(CUgraph graph)
 		if (exec->node_count)
 			qsort(exec->nodes, exec->node_count, sizeof(*exec->nodes), compare_placed);
 	}
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	return exec;
 }
 
@@ -302,7 +302,7 @@ void gt_exec_made(struct gt_exec *exec, CUgraphExec handle)
 		gt_exec_destroyed(handle);	/* one that had this handle before, and whose end was not seen */
 		return;
 	}
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	if (handle) {
 		forget(handle);
 		exec->handle = handle;
@@ -310,7 +310,7 @@ void gt_exec_made(struct gt_exec *exec, CUgraphExec handle)
 	}
 	if (!handle || exec->unknown_end)
 		exec_free(exec);
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 /* One that was made before there was a timeline comes to be known now. */
@@ -336,7 +336,7 @@ void gt_exec_renew(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 	struct gt_exec *exec;
 	size_t still;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	exec = known(handle);
 	if (exec) {
 		const void *user = node ? (const void *)node : exec;
@@ -347,7 +347,7 @@ void gt_exec_renew(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 		place_graph(exec, graph, user);
 		exec->node_count = still;
 	}
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 uint32_t gt_exec_slot(CUgraphExec handle, CUgraphNode node, struct gt_context *context)
@@ -356,7 +356,7 @@ uint32_t gt_exec_slot(CUgraphExec handle, CUgraphNode node, struct gt_context *c
 	struct gt_exec *exec;
 	uint32_t slot = 0;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	exec = known(handle);
 	if (exec) {
 		placed = exec->node_count ? bsearch(&key, exec->nodes, exec->node_count, sizeof(key),
@@ -368,7 +368,7 @@ uint32_t gt_exec_slot(CUgraphExec handle, CUgraphNode node, struct gt_context *c
 			slot = draw(exec, context, node);
 		}
 	}
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	return slot;
 }
 
@@ -397,9 +397,9 @@ static bool make_event(struct gt_exec *exec, CUstream stream)
 /* The driver does not tell of its kernels.  Once for each. */
 static void say_unknown(CUgraphExec handle)
 {
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	known(handle);
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	gt_note(4, "a graph that was instantiated before the timeline was attached is launched: which kernels it runs the driver does not tell, and there are no times of them");
 }
 
@@ -422,9 +422,9 @@ void gt_exec_launched(CUgraphExec handle, CUstream stream)
 
 void gt_exec_destroyed(CUgraphExec handle)
 {
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	forget(handle);
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 /* Its slots are another context's next. */
@@ -459,21 +459,21 @@ static void forget_context(struct execs *list, CUcontext context)
 
 void gt_execs_context_gone(CUcontext context)
 {
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	forget_context(&living, context);
 	forget_context(&ending, context);
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 void gt_execs_forget(void)
 {
 	struct gt_exec *exec;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	while ((exec = LIST_FIRST(&living)) || (exec = LIST_FIRST(&ending))) {
 		if (gt_table_get(&exec_by_handle, exec->handle) == exec)
 			gt_table_set(&exec_by_handle, exec->handle, NULL);
 		exec_free(exec);
 	}
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }

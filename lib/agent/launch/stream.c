@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/agent/launch/stream.h"
 
-#include <pthread.h>
-
 #include "lib/agent/agent.h"
+#include "lib/agent/lock.h"
 #include "lib/agent/table.h"
+
+static GT_LOCK(lock);
 
 /*
  * It must not be asked for while the stream is captured (that would break the
@@ -13,7 +14,6 @@
  */
 uint64_t gt_stream_number(CUstream stream, bool captured)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static struct gt_table *numbers;
 	void *known = gt_table_get(&numbers, stream);
 	unsigned long long id;
@@ -23,9 +23,9 @@ uint64_t gt_stream_number(CUstream stream, bool captured)
 	if (gt_cu.cuStreamGetId(stream, &id))
 		return (uint64_t)(uintptr_t)stream;
 	if ((uint64_t)(uintptr_t)known != id) {
-		pthread_mutex_lock(&lock);
+		gt_lock(&lock);
 		gt_table_set(&numbers, stream, (void *)(uintptr_t)id);
-		pthread_mutex_unlock(&lock);
+		gt_unlock(&lock);
 	}
 	return id;
 }

@@ -35,11 +35,11 @@ unsigned gt_module_copies(void *handle)
 	const struct gt_loaded *loaded;
 	unsigned count = 0;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	loaded = gt_loaded_get(handle);
 	for (unsigned i = 0; gt_loaded_has_copies_beside(loaded) && i < named_in(loaded)->kernel_count; i++)
 		count += named_in(loaded)->kernels[i].copy != NULL;
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	return count;
 }
 
@@ -47,9 +47,9 @@ bool gt_module_has_copy(void *handle, const char *name)
 {
 	bool found;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	found = gt_loaded_copied(gt_loaded_get(handle), name);
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	return found;
 }
 
@@ -76,7 +76,7 @@ bool gt_function_is_copy(void *function, void *handle, const char *name, enum gt
 	struct gt_kernel *kernel = NULL;
 	void *own = NULL;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	loaded = find_owner(handle, kind);
 	for (unsigned i = 0; loaded && i < loaded->module->kernel_count; i++) {
 		if (loaded->module->kernels[i].copy && !strcmp(loaded->module->kernels[i].copy, name))
@@ -88,6 +88,6 @@ bool gt_function_is_copy(void *function, void *handle, const char *name, enum gt
 		gt_functions_add(own, loaded, kernel);
 		gt_functions_add_copy(own, function, loaded, kernel);
 	}
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	return loaded;
 }

@@ -104,7 +104,7 @@ void gt_function_named(void *function, void *handle, const char *name, enum gt_h
 	struct gt_kernel *kernel;
 	void *copy = NULL;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	loaded = gt_loaded_get(handle);
 	kernel = loaded ? gt_loaded_kernel(loaded, name) : NULL;
 	if (!kernel && loaded && unlisted_in(loaded->module))
@@ -117,7 +117,7 @@ void gt_function_named(void *function, void *handle, const char *name, enum gt_h
 		if (copy)
 			gt_functions_add_copy(function, copy, loaded, kernel);
 	}
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 }
 
 /* known: a CUkernel; function: what it is in the current context. */
@@ -127,7 +127,7 @@ void gt_function_alias(void *function, void *known)
 	struct gt_kernel *kernel;
 	CUfunction copy;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	kernel = gt_table_get(&kernel_by_function, known);
 	loaded = gt_table_get(&loaded_by_function, known);
 	if (loaded && !kernel)
@@ -139,7 +139,7 @@ void gt_function_alias(void *function, void *known)
 		if (known_copy && !gt_cu.cuKernelGetFunction(&copy, known_copy))
 			gt_functions_add_copy(function, copy, loaded, kernel);
 	}
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 }
 
 static struct gt_kernel *known_or_asked(void *handle)
@@ -183,7 +183,7 @@ struct gt_kernel *gt_function_discover(void *function, const char *why)
 	struct gt_loaded *loaded;
 	struct gt_kernel *kernel;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	kernel = gt_table_get(&kernel_by_function, function);
 	if (!kernel) {
 		loaded = gt_functions_loaded(function);
@@ -192,6 +192,6 @@ struct gt_kernel *gt_function_discover(void *function, const char *why)
 		if (kernel)
 			gt_functions_add(function, loaded ? loaded : &unseen, kernel);
 	}
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	return kernel;
 }

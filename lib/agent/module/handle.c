@@ -41,7 +41,7 @@ bool gt_module_loaded(void *handle, struct gt_module *module, bool library, CUli
 	struct gt_loaded *loaded = calloc(1, sizeof(*loaded));
 	bool known = false;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	if (!loaded || gt_table_set(&loaded_by_handle, handle, loaded)) {
 		free(loaded);
 		gt_cache_put(module);
@@ -56,7 +56,7 @@ bool gt_module_loaded(void *handle, struct gt_module *module, bool library, CUli
 		gt_all_loaded = loaded;
 		known = true;
 	}
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	if (!known)
 		gt_note(4, "out of memory for what is known of a module: its kernels run without programs");
 	return known;
@@ -69,14 +69,14 @@ void gt_module_alias(void *handle, void *known)
 
 	if (gt_loaded_get(handle))
 		return;
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	loaded = gt_loaded_get(known);
 	/* Copies of its own belong to one handle. */
 	if (loaded && !loaded->copies) {
 		module = loaded->module;
 		module->users++;
 	}
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	if (module)
 		gt_module_loaded(handle, module, false, NULL);
 }
@@ -103,27 +103,27 @@ void gt_module_unloaded(void *handle)
 {
 	struct gt_loaded *loaded;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	loaded = gt_loaded_get(handle);
 	if (loaded)
 		forget(loaded);
 	else
 		gt_functions_forget_unseen();
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 }
 
 void gt_modules_context_gone(CUcontext context)
 {
 	struct gt_loaded *next;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	for (struct gt_loaded *loaded = gt_all_loaded; loaded; loaded = next) {
 		next = loaded->next;
 		if (!loaded->library && loaded->context == context)
 			forget(loaded);
 	}
 	gt_functions_forget_unseen();
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 }
 
 enum gt_leaving gt_modules_leave(void)
@@ -131,7 +131,7 @@ enum gt_leaving gt_modules_leave(void)
 	enum gt_leaving leaving = GT_LEAVE_NOTHING;
 	struct gt_loaded *loaded, *next;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	for (loaded = gt_all_loaded; loaded; loaded = loaded->next) {
 		if (gt_module_is_changed(loaded->module))
 			leaving = GT_LEAVE_CHANGED;
@@ -145,6 +145,6 @@ enum gt_leaving gt_modules_leave(void)
 	}
 	if (leaving != GT_LEAVE_CHANGED)
 		gt_functions_forget_unseen();
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	return leaving;
 }

@@ -3,10 +3,10 @@
 #ifndef GT_AGENT_MODULE_HANDLE_H
 #define GT_AGENT_MODULE_HANDLE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "lib/agent/lock.h"
 #include "lib/agent/module/module.h"
 #include "lib/wire/cuda_abi.h"
 

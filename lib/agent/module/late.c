@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/agent/module/late.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "lib/agent/build/parts.h"
 #include "lib/agent/grow.h"
 #include "lib/agent/instrument/instrument.h"
+#include "lib/agent/lock.h"
 #include "lib/agent/module/ask.h"
 #include "lib/agent/module/embedded.h"
 #include "lib/agent/module/module.h"
@@ -18,7 +18,7 @@
 #define WHY 192
 
 /* One at a time: what two threads launch first at the same time is loaded once. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static GT_LOCK(lock);
 
 bool gt_late_wanted(void)
 {
@@ -28,17 +28,17 @@ bool gt_late_wanted(void)
 
 void gt_late_prepare(void)
 {
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	if (gt_session.flags & GT_CONFIG_COPIES && gt_session.probe_count)
 		gt_embedded_find();
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 void gt_late_forget(void)
 {
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	gt_embedded_forget();
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 /* ---- all kernels of a module, by which it can be told from others ---- */
@@ -383,11 +383,11 @@ void gt_late_learn(void *function)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	if (!gt_function_is_known(function)) {
 		gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 		learn(function);
 		gt_cu.cuThreadExchangeStreamCaptureMode(&mode);
 	}
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }

@@ -10,9 +10,9 @@ static void learn(void *function, void *handle, const char *name, enum gt_handle
 	const struct gt_kernel *kernel;
 	void *original;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	kernel = gt_loaded_copied(gt_loaded_get(handle), name);
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	if (!kernel) {
 		gt_function_named(function, handle, name, kind);
 		return;
@@ -29,14 +29,14 @@ static void *find_library(CUmodule module, const char *name)
 	void *found = NULL;
 	CUmodule its;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	for (struct gt_loaded *loaded = gt_all_loaded; loaded && !found; loaded = loaded->next) {
 		if (loaded->library && gt_loaded_has_copies_beside(loaded) && loaded->module->replacement && gt_cu.cuLibraryGetModule &&
 		    (gt_loaded_kernel(loaded, name) || gt_loaded_copied(loaded, name)) &&
 		    !gt_cu.cuLibraryGetModule(&its, loaded->handle) && its == module)
 			found = loaded->handle;
 	}
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	return found;
 }
 

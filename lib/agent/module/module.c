@@ -2,7 +2,6 @@
 /* What images are built to, and who is told of that. */
 #include "lib/agent/module/module.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "lib/agent/agent.h"
@@ -12,15 +11,15 @@
 #include "lib/agent/module/unseen.h"
 #include "lib/agent/module/variants.h"
 
-pthread_mutex_t gt_modules_lock = PTHREAD_MUTEX_INITIALIZER;
+GT_LOCK(gt_modules_lock);
 
 struct gt_module *gt_module_of(struct gt_source *source)
 {
 	struct gt_module *module;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	module = gt_cache_get(source);
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	return module;
 }
 
@@ -40,11 +39,11 @@ static bool add_part(struct gt_module *library, struct gt_source *source)
 {
 	struct gt_module *part;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	part = gt_cache_get(source);
 	if (part)
 		library->parts[library->part_count++] = part;
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	return part;
 }
 
@@ -71,9 +70,9 @@ struct gt_module *gt_library_get(const void *code)
 		return NULL;
 	}
 	library->users = 1;
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	gt_variants_join(library, sources);
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	for (unsigned i = 0; i < library->part_count; i++)
 		gt_source_close(&sources[i]);
 	return library;
@@ -81,24 +80,24 @@ struct gt_module *gt_library_get(const void *code)
 
 void gt_module_put(struct gt_module *module)
 {
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	gt_cache_put(module);
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 }
 
 void gt_module_give_up(struct gt_module *module, CUresult why)
 {
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	gt_build_refused(module, why);
 	for (unsigned i = 0; i < module->part_count; i++)
 		gt_build_refused(module->parts[i], why);
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 }
 
 void gt_modules_announce(void)
 {
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	gt_cache_tell();
 	gt_unseen_tell();
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 }

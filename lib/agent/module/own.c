@@ -118,11 +118,11 @@ void *gt_function_own(void *function, char *why, size_t why_size)
 	snprintf(why, why_size, "the driver does not tell what it belongs to");
 	if (gt_cu.cuKernelGetLibrary && !gt_cu.cuKernelGetLibrary(&library, function))
 		kind = GT_HANDLE_LIBRARY;
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	loaded = gt_functions_loaded(function);
 	if (loaded && kernel && own_code(loaded, kernel, why, why_size))
 		own = gt_ask_function_apart(loaded->own, function, kernel->name, kind);
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	return own;
 }
 
@@ -162,7 +162,7 @@ void *gt_function_stand_in(void *handle, const char *name, enum gt_handle kind, 
 	struct gt_loaded *loaded;
 	void *own = NULL;
 
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	loaded = name && !is_fault(result) ? gt_loaded_get(handle) : NULL;
 	/* Kernels without programs are in the same image. */
 	if (loaded && gt_module_is_changed(loaded->module))
@@ -175,7 +175,7 @@ void *gt_function_stand_in(void *handle, const char *name, enum gt_handle kind, 
 		note_stand_in(loaded, own, result);
 	else if (kernel)
 		note_failure(kernel, result, why);
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	return own;
 }
 
@@ -192,12 +192,12 @@ void *gt_function_stand_in_here(void *kernel, CUresult result)
 	own = gt_function_own(kernel, why, sizeof(why));
 	if (own && gt_cu.cuKernelGetFunction(&function, own))
 		function = NULL;
-	pthread_mutex_lock(&gt_modules_lock);
+	gt_lock(&gt_modules_lock);
 	loaded = gt_functions_loaded(kernel);
 	if (function && loaded)
 		note_stand_in(loaded, function, result);
 	else
 		note_failure(known, result, why);
-	pthread_mutex_unlock(&gt_modules_lock);
+	gt_unlock(&gt_modules_lock);
 	return function;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/agent/lock.h"
 #include "lib/agent/nvtx/nvtx.h"
 #include "lib/agent/table.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static GT_LOCK(lock);
 static struct gt_nvtx_domain *all;	/* never freed: ranges of it may be open */
 static struct gt_table *domains, *strings;
 
@@ -33,18 +33,18 @@ struct gt_nvtx_domain *gt_nvtx_domain(const char *name)
 {
 	struct gt_nvtx_domain *domain;
 
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	domain = find_or_add(name ? name : "");
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	return domain;
 }
 
 void gt_nvtx_domain_is(const void *handle, struct gt_nvtx_domain *domain)
 {
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	if (handle)
 		gt_table_set(&domains, handle, domain);
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 }
 
 const struct gt_nvtx_domain *gt_nvtx_find_domain(const void *handle)
@@ -60,9 +60,9 @@ const void *gt_nvtx_register(const void *handle, const char *text)
 		return NULL;
 	if (!handle)
 		handle = copy;
-	pthread_mutex_lock(&lock);
+	gt_lock(&lock);
 	gt_table_set(&strings, handle, copy);
-	pthread_mutex_unlock(&lock);
+	gt_unlock(&lock);
 	return handle;
 }
 
@@ -99,5 +99,5 @@ const char *gt_nvtx_narrow(const wchar_t *wide, char *buffer, size_t size)
 
 void gt_nvtx_in_child(void)
 {
-	pthread_mutex_init(&lock, NULL);
+	gt_lock_make(&lock);
 }
