@@ -10,16 +10,21 @@
  *
  * The last line begins with "clock:".  Exit status: 0 good, 1 not, 77 no GPU.
  */
-#define _GNU_SOURCE 1
-#include <dlfcn.h>
 #include <errno.h>
 #include <gputrace/gputrace.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+
+#define MORE_FUNCTIONS(X) \
+	X(cuDeviceGetName, (char *, int, int)) \
+	X(cuDeviceGetAttribute, (int *, int, int)) \
+	X(cuMemHostAlloc, (void **, size_t, unsigned)) \
+	X(cuStreamCreate, (void **, unsigned)) \
+	X(cuStreamSynchronize, (void *)) \
+	X(cuStreamQuery, (void *)) \
+	X(cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, void *)) \
+	X(cuMemcpyDtoHAsync_v2, (void *, uint64_t, size_t, void *))
+#include "programs/driver.h"
 
 #define PINGS 64
 #define LAUNCHES 1000
@@ -32,29 +37,6 @@
 #define NEAR 150
 #define NEAR_PERCENT 95
 #define CORE_PERCENT 0.3
-
-#define FUNCTIONS(X) \
-	X(cuInit, (unsigned)) \
-	X(cuDeviceGet, (int *, int)) \
-	X(cuDeviceGetName, (char *, int, int)) \
-	X(cuDeviceGetAttribute, (int *, int, int)) \
-	X(cuDevicePrimaryCtxRetain, (void **, int)) \
-	X(cuDevicePrimaryCtxRelease_v2, (int)) \
-	X(cuCtxSetCurrent, (void *)) \
-	X(cuModuleLoadData, (void **, const void *)) \
-	X(cuModuleGetFunction, (void **, void *, const char *)) \
-	X(cuMemHostAlloc, (void **, size_t, unsigned)) \
-	X(cuMemAlloc_v2, (uint64_t *, size_t)) \
-	X(cuStreamCreate, (void **, unsigned)) \
-	X(cuStreamSynchronize, (void *)) \
-	X(cuStreamQuery, (void *)) \
-	X(cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, void *)) \
-	X(cuMemcpyDtoHAsync_v2, (void *, uint64_t, size_t, void *)) \
-	X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, \
-			   void **, void **))
-
-#define DECLARE(name, parameters) static int (*name) parameters;
-FUNCTIONS(DECLARE)
 
 #define ATTRIBUTE_SMS 16
 #define ATTRIBUTE_BUS 33
@@ -144,19 +126,11 @@ static volatile uint64_t *request, *reply, *stop, *times;
 static void *pong_stream, *busy_stream, *copy_stream[2], *pong, *busy, *stamp;
 static void *host_buffer[2];
 static uint64_t device_buffer[2];
-static int device, sms;
+static int sms;
 static struct point *points;
 static size_t point_count;
 static struct numbers update_cost, live[2], late[2], off_register, off_ping;
 static unsigned wrong[2][2];	/* by bound; live, late */
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void nap_until(uint64_t ns)
 {
@@ -201,48 +175,20 @@ static double share_below(const struct numbers *numbers, uint64_t limit)
 	return numbers->n ? 100.0 * (double)n / (double)numbers->n : 0;
 }
 
-#define CHECK(call) check(call, #call)
-static void check(int result, const char *call)
+static void open_driver(void)
 {
-	if (!result)
-		return;
-	printf("%s: CUDA error %d\nclock: FAIL\n", call, result);
-	exit(1);
-}
-
-static int open_driver(void)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW), *context, *module;
 	char name[96] = "";
-	int r;
+	void *module;
 
-	if (!library) {
-		printf("clock: SKIP %s\n", dlerror());
-		return 77;
-	}
-#define FIND(name, parameters) \
-	*(void **)&name = dlsym(library, #name); \
-	if (!name) { \
-		printf("clock: FAIL libcuda lacks " #name "\n"); \
-		return 1; \
-	}
-	FUNCTIONS(FIND)
-	r = cuInit(0);
-	if (r) {
-		printf("clock: SKIP no GPU: cuInit says %d\n", r);
-		return 77;
-	}
-	CHECK(cuDeviceGet(&device, 0));
+	driver_load_or_skip();
+	driver_open();
 	CHECK(cuDeviceGetName(name, sizeof(name), device));
 	CHECK(cuDeviceGetAttribute(&sms, ATTRIBUTE_SMS, device));
-	CHECK(cuDevicePrimaryCtxRetain(&context, device));
-	CHECK(cuCtxSetCurrent(context));
 	CHECK(cuModuleLoadData(&module, ptx));
 	CHECK(cuModuleGetFunction(&pong, module, "pong"));
 	CHECK(cuModuleGetFunction(&busy, module, "busy"));
 	CHECK(cuModuleGetFunction(&stamp, module, "stamp"));
 	printf("GPU: %s, %d multiprocessors\n", name, sms);
-	return 0;
 }
 
 static void make_buffers(void)
@@ -497,7 +443,7 @@ static void launch_some(void)
 	}
 }
 
-static int report(unsigned seconds, unsigned period_ms)
+static int conclude(unsigned seconds, unsigned period_ms)
 {
 	struct gputrace_clock_stats stats = { .size = sizeof(stats) };
 	uint64_t drift_error = 0, total = 0, median[2], update;
@@ -550,9 +496,7 @@ int main(int argc, char **argv)
 		printf("usage: clock [SECONDS (8 or more) [PERIOD_MS (5 or more)]]\n");
 		return 2;
 	}
-	r = open_driver();
-	if (r)
-		return r;
+	open_driver();
 	r = open_clocks();
 	if (r)
 		return r;
@@ -565,9 +509,9 @@ int main(int argc, char **argv)
 	CHECK(cuStreamSynchronize(pong_stream));
 	for (int i = 0; i < 2; i++)
 		CHECK(cuStreamSynchronize(copy_stream[i]));
-	r = report(seconds, period_ms);
+	r = conclude(seconds, period_ms);
 	gputrace_clock_unref(witness);
 	gputrace_clock_unref(clock_);
-	CHECK(cuDevicePrimaryCtxRelease_v2(device));
+	driver_close();
 	return r;
 }

@@ -13,30 +13,12 @@
  * that is what the ring holds).  The last line begins with "delivery:".  Exit
  * status: 0 every record was delivered or counted as lost, 1 not, 77 no GPU.
  */
-#define _GNU_SOURCE 1
-#include <dlfcn.h>
 #include <gputrace/gputrace.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#define FUNCTIONS(X) \
-	X(cuInit, (unsigned)) \
-	X(cuDevicePrimaryCtxRetain, (void **, int)) \
-	X(cuCtxSetCurrent, (void *)) \
-	X(cuCtxSynchronize, (void)) \
-	X(cuModuleLoadData, (void **, const void *)) \
-	X(cuModuleGetFunction, (void **, void *, const char *)) \
-	X(cuMemHostAlloc, (void **, size_t, unsigned)) \
-	X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, \
-			   void **, void **))
-
-#define DECLARE(name, parameters) static int (*name) parameters;
-FUNCTIONS(DECLARE)
+#define MORE_FUNCTIONS(X) X(cuMemHostAlloc, (void **, size_t, unsigned))
+#include "programs/driver.h"
 
 #define PULSES 1000u
 #define BLOCKS 1024u
@@ -93,41 +75,7 @@ static const struct flood {
 	{ "threads", "bare_threads", "flood_threads", THREADS },
 };
 
-static void check(int result, const char *call)
-{
-	if (!result)
-		return;
-	fprintf(stderr, "%s: %d\n", call, result);
-	exit(1);
-}
-#define CHECK(call) check(call, #call)
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- the traced program ---- */
-
-static void find_driver(void)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW), *context;
-
-	if (!library) {
-		printf("no driver: %s\n", dlerror());
-		exit(77);
-	}
-#define FIND(name, parameters) *(void **)&name = dlsym(library, #name);
-	FUNCTIONS(FIND)
-	if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0)) {
-		printf("no GPU\n");
-		exit(77);
-	}
-	CHECK(cuCtxSetCurrent(context));
-}
 
 static void *find_kernel(void *module, const char *name)
 {
@@ -157,7 +105,8 @@ static int run_program(const struct flood *flood, uint64_t length)
 	struct timespec nap = { 0, 1000000 };
 	void *module, *memory, *pulse;
 
-	find_driver();
+	driver_load_or_skip();
+	driver_open();
 	CHECK(cuModuleLoadData(&module, ptx));
 	CHECK(cuMemHostAlloc(&memory, BARE_BYTES, PORTABLE_MAPPED));
 	pulse = find_kernel(module, "pulse");
@@ -324,7 +273,7 @@ static double rate(uint64_t records, uint64_t ns)
 	return ns ? 1e3 * (double)(records * RECORD_BYTES) / (double)ns : 0;
 }
 
-static int report(struct seen *seen, const char *who, FILE *said)
+static int conclude(struct seen *seen, const char *who, FILE *said)
 {
 	uint64_t bare, bare_ns, made, made_ns;
 	double by_itself, delivered;
@@ -373,5 +322,5 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(words[0], "--program") == 0)
 		return run_program(flood, strtoull(seconds, NULL, 0) * 1000000000u);
-	return report(&seen, who, trace(&seen, program, sim ? GPUTRACE_DEVICE_SIM : GPUTRACE_DEVICE_REAL, words[0]));
+	return conclude(&seen, who, trace(&seen, program, sim ? GPUTRACE_DEVICE_SIM : GPUTRACE_DEVICE_REAL, words[0]));
 }

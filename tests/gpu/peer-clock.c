@@ -10,35 +10,18 @@
  *
  * The last line begins with "peer-clock:".  Exit status: 0 good, 1 not, 77 no two GPUs.
  */
-#define _GNU_SOURCE 1
-#include <dlfcn.h>
 #include <gputrace/gputrace.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#define FUNCTIONS(X) \
-	X(cuInit, (unsigned)) \
+#define MORE_FUNCTIONS(X) \
 	X(cuDeviceGetCount, (int *)) \
 	X(cuDeviceGetAttribute, (int *, int, int)) \
 	X(cuDeviceCanAccessPeer, (int *, int, int)) \
-	X(cuDevicePrimaryCtxRetain, (void **, int)) \
-	X(cuCtxSetCurrent, (void *)) \
 	X(cuCtxEnablePeerAccess, (void *, unsigned)) \
-	X(cuModuleLoadData, (void **, const void *)) \
-	X(cuModuleGetFunction, (void **, void *, const char *)) \
 	X(cuMemHostAlloc, (void **, size_t, unsigned)) \
-	X(cuMemAlloc_v2, (uint64_t *, size_t)) \
-	X(cuMemsetD32_v2, (uint64_t, unsigned, size_t)) \
 	X(cuStreamCreate, (void **, unsigned)) \
-	X(cuStreamQuery, (void *)) \
-	X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, \
-			   void **, void **))
-
-#define DECLARE(name, parameters) static int (*name) parameters;
-FUNCTIONS(DECLARE)
+	X(cuStreamQuery, (void *))
+#include "programs/driver.h"
 
 #define ATTRIBUTE_BUS 33
 #define ATTRIBUTE_DEVICE 34
@@ -138,45 +121,22 @@ struct gpu {
 
 static struct gpu gpus[2];
 
-static void check(int result, const char *call)
+static void find_two(void)
 {
-	if (!result)
-		return;
-	fprintf(stderr, "%s: %d\n", call, result);
-	exit(1);
-}
-#define CHECK(call) check(call, #call)
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static void find_driver(void)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	int count = 0, can = 0;
 
-	if (!library) {
-		printf("no driver: %s\n", dlerror());
-		exit(77);
-	}
-#define FIND(name, parameters) *(void **)&name = dlsym(library, #name);
-	FUNCTIONS(FIND)
-	if (cuInit(0) || cuDeviceGetCount(&count) || count < 2 || cuDeviceCanAccessPeer(&can, 0, 1) || !can) {
+	driver_load_or_skip();
+	if (cuDeviceGetCount(&count) || count < 2 || cuDeviceCanAccessPeer(&can, 0, 1) || !can) {
 		printf("two GPUs are needed that can use each other's memory\n");
 		exit(77);
 	}
 }
 
-static uint32_t attribute(int device, int which)
+static uint32_t attribute(int gpu, int which)
 {
 	int value;
 
-	CHECK(cuDeviceGetAttribute(&value, which, device));
+	CHECK(cuDeviceGetAttribute(&value, which, gpu));
 	return (uint32_t)value;
 }
 
@@ -317,7 +277,7 @@ int main(int argc, char **argv)
 	struct round *log;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	find_driver();
+	find_two();
 	open_gpu(0);
 	open_gpu(1);
 	log = play(rounds);

@@ -5,7 +5,6 @@
  * Then many small ones: "host N" and "stream N" are the ns that one took the program and
  * the stream.
  */
-#include <time.h>
 
 #define MORE_FUNCTIONS(X) \
 	X(cuStreamCreate, (void **, unsigned)) \
@@ -71,14 +70,6 @@ static void copy_between(unsigned long rounds)
 			printf("copy %zu %.0f\n", sizes[which / 3 % 4], (double)ms * 1e6);
 		}
 	}
-}
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static int compare(const void *a, const void *b)

@@ -7,7 +7,6 @@
  * events are multiples, "reversed N", whether a distance can be negative, and "bracket N", the shortest
  * time of the host around the record of an event and its being seen.
  */
-#include <time.h>
 
 #define MORE_FUNCTIONS(X) \
 	X(cuStreamCreate, (void **, unsigned)) \
@@ -40,14 +39,6 @@ static uint64_t *stamp, at, tick;
 /* What %globaltimer is ahead of the events by lies between these. */
 static int64_t lo = INT64_MIN, hi = INT64_MAX;
 static unsigned long samples, contradictions;
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static uint64_t common_factor(uint64_t a, uint64_t b)
 {

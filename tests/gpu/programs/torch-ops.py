@@ -3,23 +3,15 @@
 Operations of PyTorch of every kind, forward and backward: torch-ops.py fp32 | tf32 | bf16 | fp16 [graph].
 Prints a sum over the bits of what each computes.  graph: captured once, and replayed.
 """
-import os
 import sys
 
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-try:
-    import torch
-    from torch.nn import functional as F
-except ImportError as error:
-    print(f"no PyTorch: {error}")
-    sys.exit(77)
+from exact_torch import torch
+from torch.nn import functional as F
 
 kind, in_graph = sys.argv[1], "graph" in sys.argv[2:]
 dtype = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[kind]
 torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = kind == "tf32"
-torch.use_deterministic_algorithms(True)
 torch.backends.cudnn.benchmark = False
-torch.manual_seed(1)
 
 
 def values(*shape, wants_grad=False):

@@ -3,20 +3,12 @@
 Trains a small transformer on numbers that it is to add, for so many seconds: torch-train.py SECONDS.
 Prints each loss to its last bit.
 """
-import os
 import sys
 import time
 
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-try:
-    import torch
-    from torch.nn import functional as F
-except ImportError as error:
-    print(f"no PyTorch: {error}")
-    sys.exit(77)
+from exact_torch import torch
+from torch.nn import functional as F
 
-torch.use_deterministic_algorithms(True)
-torch.manual_seed(1)
 WORDS, LENGTH, WIDTH, HEADS, LAYERS, BATCH = 97, 64, 256, 4, 4, 32
 
 
