@@ -12,7 +12,7 @@
 #include <time.h>
 
 #define TAKEN_AT_ONCE 64	/* events */
-#define BURST_S 1
+#define BURST_NS 1000000000
 
 static volatile sig_atomic_t command_pid;
 static volatile sig_atomic_t enough;	/* of a process that ran already */
@@ -257,6 +257,14 @@ static void note_write_error(struct tool *tool)
 		tool->write_error = errno;
 }
 
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
 /*
  * What there is now.  In a burst printing takes longer than it takes the program to fill its
  * rings, so what is in these is taken in between; for ever it would fill the memory.
@@ -265,13 +273,13 @@ static void note_write_error(struct tool *tool)
 static void take(struct tool *tool, void (*handle)(const struct gputrace_event *event, void *data), void *data)
 {
 	const struct gputrace_event *event;
-	time_t begin = time(NULL);
+	int64_t end = now_ns() + BURST_NS;
 	unsigned taken = 0;
 
 	while ((event = gputrace_reader_next(tool->reader))) {
 		handle(event, data);
 		note_write_error(tool);
-		if (++taken % TAKEN_AT_ONCE == 0 && tool->target && !enough && time(NULL) <= begin + BURST_S)
+		if (++taken % TAKEN_AT_ONCE == 0 && tool->target && !enough && now_ns() < end)
 			gputrace_reader_wait(tool->reader, 0);
 	}
 }
