@@ -73,15 +73,21 @@ int __wrap_gt_graft_check(const void *before, size_t before_size, const void *af
 
 /* ---- the driver ---- */
 
+#define NEWER "ptxas fatal : Unsupported .version"
+
 static unsigned stubs_compiled, modules_compiled;
 static bool damaged_loads;	/* stubs of loads come back as what is none */
+static bool newer_text;		/* the modules' own PTX is of a version that the driver does not know */
+static char *link_log;
 static int device_major = 9;
 static void *output;
 static size_t output_size;
 
 static CUresult link_create(unsigned int count, CUjit_option *options, void **values, CUlinkState *state)
 {
-	(void)count, (void)options, (void)values;
+	for (unsigned i = 0; i < count; i++)
+		if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+			link_log = values[i];
 	*state = (CUlinkState)&output;
 	return CUDA_SUCCESS;
 }
@@ -94,6 +100,10 @@ static CUresult link_add(CUlinkState state, CUjitInputType type, void *data, siz
 
 	(void)state, (void)type, (void)size, (void)name, (void)count, (void)options, (void)values;
 	stubs_compiled += stub;
+	if (!stub && newer_text) {
+		strcpy(link_log, NEWER);
+		return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+	}
 	modules_compiled += !stub;
 	output = load_fixture(TEST_DATA, !stub || (load && damaged_loads) ? "kernels.90.cubin" : load ? "load.90.cubin" : exit ? "exit.90.cubin" :
 			      "entry.90.cubin", &output_size);
@@ -523,6 +533,45 @@ START_TEST(fatbin)
 }
 END_TEST
 
+/* PTX that the driver's compiler does not take is as if there were none; what is only possible with some says why. */
+START_TEST(fatbin_with_newer_text)
+{
+	static const char sentence[] = "programs at instructions and blocks need PTX, and the image's is of no use: "
+				       "the driver's compiler says: " NEWER;
+	static const struct {
+		uint32_t point, flags;
+		enum gt_route route;
+		enum gt_reason reason;
+	} cases[] = {
+		{ GT_POINT_ENTRY, 0, GT_ROUTE_GRAFT, GT_REASON_NONE },
+		{ GT_POINT_LOAD, 0, GT_ROUTE_GRAFT, GT_REASON_NONE },
+		{ GT_POINT_BLOCK, 0, GT_ROUTE_NONE, GT_REASON_NO_PTX },
+		{ GT_POINT_LOAD, GT_CONFIG_NO_GRAFT, GT_ROUTE_NONE, GT_REASON_COMPILE },
+	};
+	struct gt_module *module;
+	void *image;
+
+	newer_text = true;
+	attach(cases[_i].point, "entry", "*", 0);
+	gt_session.flags = cases[_i].flags;
+	module = build(TEST_FATBINS, "size.fatbin", &image);
+	ck_assert_uint_gt(record_count, 0);
+	for (unsigned i = 0; i < record_count; i++) {
+		/* That of shared memory is none of those that have programs. */
+		bool shared = cases[_i].point == GT_POINT_LOAD && !cases[_i].flags && strstr(records[i].name, "reverse");
+
+		expect(records[i].name, cases[_i].route, shared ? GT_REASON_UNSUPPORTED : cases[_i].reason,
+		       cases[_i].route == GT_ROUTE_GRAFT);
+		if (cases[_i].reason == GT_REASON_NO_PTX)
+			ck_assert_str_eq(records[i].reason, sentence);
+		else if (cases[_i].reason == GT_REASON_COMPILE)
+			ck_assert_str_eq(records[i].reason, "the driver's compiler says: " NEWER);
+	}
+	ck_assert_uint_eq(modules_compiled, 0);
+	drop(module, image);
+}
+END_TEST
+
 /* ---- PTX alone ---- */
 
 #define KERNEL(name, parameters) ".visible .entry " name "(" parameters ")\n{\n\tret;\n}\n"
@@ -559,6 +608,20 @@ START_TEST(every_kernel_at_the_limit)
 	expect("full", GT_ROUTE_NONE, GT_REASON_PARAMS, 0);
 	expect("over", GT_ROUTE_NONE, GT_REASON_PARAMS, 0);
 	ck_assert_uint_eq(modules_compiled, 0);
+	gt_build_free(module);
+}
+END_TEST
+
+START_TEST(newer_text_alone)
+{
+	struct gt_module *module;
+
+	newer_text = true;
+	attach(GT_POINT_LOAD, "entry", "*", 2);
+	module = build_image(".version 9.9\n.target sm_90\n.address_size 64\n" KERNEL("few", ".param .u64 a"));
+	ck_assert_ptr_null(module->replacement);
+	expect("few", GT_ROUTE_NONE, GT_REASON_COMPILE, 0);
+	ck_assert_str_eq(records[find("few")].reason, "the driver's compiler says: " NEWER);
 	gt_build_free(module);
 }
 END_TEST
@@ -607,7 +670,9 @@ int main(void)
 	tcase_add_test(tcase, accesses_of_another_architecture);
 	tcase_add_test(tcase, forced_to_ptx);
 	tcase_add_test(tcase, apart);
-	tcase_add_loop_test(tcase, fatbin, 0, 6);
+	tcase_add_loop_test(tcase, fatbin, 0, 7);
+	tcase_add_loop_test(tcase, fatbin_with_newer_text, 0, 4);
+	tcase_add_test(tcase, newer_text_alone);
 	tcase_add_test(tcase, one_kernel_at_the_limit);
 	tcase_add_test(tcase, every_kernel_at_the_limit);
 	tcase_add_test(tcase, sources);

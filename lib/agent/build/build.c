@@ -156,21 +156,26 @@ struct gt_kernel *gt_module_add_kernel(struct gt_module *module, const char *nam
 }
 
 /*
- * Machine code first.  When some kernel could not take its programs that way, or
- * has programs at other points than entry and exit, the PTX may still do.
+ * Machine code first.  When some kernel could not take its programs that way, or has programs at other points than
+ * entry and exit, the PTX may still do; and if that is of no use at all, machine code once more, with more of them.
  */
 static struct gt_module *build_from_cubin(struct gt_source *source)
 {
-	struct gt_graft_build *graft;
+	bool programs = !(gt_session.flags & GT_CONFIG_NO_GRAFT);
+	struct gt_graft_build *graft = gt_graft_build_new(source, programs);
 	struct gt_module *module = NULL;
 
-	graft = gt_graft_build_new(source, !(gt_session.flags & GT_CONFIG_NO_GRAFT));
 	if (!graft)
 		return NULL;
 	if (source->ptx_member && !(gt_session.flags & GT_CONFIG_ONLY_GRAFT) &&
-	    gt_graft_build_complete(graft) < gt_graft_build_wanted(graft))
-		module = gt_build_from_ptx(source, gt_graft_build_complete(graft) > 0);
-	if (!module)
+	    gt_graft_build_complete(graft) < gt_graft_build_wanted(graft)) {
+		module = gt_build_from_ptx(source, gt_graft_build_complete(graft) ? GT_PTX_ALL : GT_PTX_SOME);
+		if (!module && !gt_source_has_ptx(source)) {
+			gt_graft_build_free(graft);
+			graft = gt_graft_build_new(source, programs);
+		}
+	}
+	if (!module && graft)
 		module = gt_graft_build_finish(graft);
 	gt_graft_build_free(graft);
 	return module;
@@ -193,7 +198,7 @@ static struct gt_module *build_any(struct gt_source *source)
 		return build_from_cubin(source);
 	if (gt_session.flags & GT_CONFIG_ONLY_GRAFT)
 		return build_nothing(source);
-	return gt_build_from_ptx(source, false);
+	return gt_build_from_ptx(source, GT_PTX_NONE);
 }
 
 bool gt_module_is_changed(const struct gt_module *module)

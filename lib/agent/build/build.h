@@ -17,6 +17,7 @@ struct gt_source {
 	const struct gt_member *ptx_member, *cubin_member;	/* NULL: the image has none that fits */
 	void *ptx;		/* unpacked by gt_source_ptx(): text, NUL-terminated */
 	size_t ptx_size;
+	char ptx_useless[512];	/* why no program can go into it; empty: some can, or nobody has tried */
 	void *cubin;		/* unpacked by gt_source_cubin() */
 	size_t cubin_size;
 	const char *damage;	/* why a member could not be unpacked */
@@ -34,6 +35,12 @@ void gt_source_close(struct gt_source *source);
 
 /* What the driver would choose from, as it came: machine code and text.  How many. */
 unsigned gt_source_members(const struct gt_source *source, struct gt_fatbin_part parts[2]);
+
+/* Is there PTX that programs can go into, as far as is known? */
+static inline bool gt_source_has_ptx(const struct gt_source *source)
+{
+	return source->ptx_member && !source->ptx_useless[0];
+}
 
 /* NULL: there is none, or it cannot be unpacked. */
 const char *gt_source_ptx(struct gt_source *source);

@@ -25,7 +25,7 @@ struct kernel_plan {
 	bool done;
 	uint32_t param_count, hidden_offset;
 	enum gt_reason reason;
-	char why[320];
+	char why[640];
 };
 
 struct gt_graft_build {
@@ -43,7 +43,7 @@ struct gt_graft_build {
 static bool grafts_accesses(const struct gt_graft_build *build, const struct kernel_plan *plan)
 {
 	return plan->code.arch == GT_GRAFT_ACCESSES_ARCH &&
-	       (!build->source->ptx_member || gt_session.flags & GT_CONFIG_ONLY_GRAFT);
+	       (!gt_source_has_ptx(build->source) || gt_session.flags & GT_CONFIG_ONLY_GRAFT);
 }
 
 static bool can_be_grafted(const struct gt_graft_build *build, const struct kernel_plan *plan, const struct gt_probe *probe)
@@ -99,6 +99,14 @@ static const char *ptx_points(const struct gt_graft_build *build, const struct k
 	return grafts_accesses(build, plan) ? "instructions and blocks" : "memory accesses, instructions and blocks";
 }
 
+/* What the image's PTX is good for, as the end of a sentence that asks for some; source->ptx_useless comes behind it. */
+static const char *say_ptx(const struct gt_graft_build *build)
+{
+	if (build->source->ptx_useless[0])
+		return ", and the image's is of no use: ";
+	return build->source->ptx_member ? "" : ", and the image has none";
+}
+
 /* A copy in another module must do without the variables of the kernel's own. */
 static int refuse_bound(struct gt_graft_build *build)
 {
@@ -151,8 +159,8 @@ static bool plan_graft(struct gt_graft_build *build, unsigned index, struct gt_g
 		any |= plan->probes[point];
 	if (!any) {
 		if (plan->wanted && !plan->reason)
-			refuse(plan, GT_REASON_NO_PTX, "programs at %s need PTX%s", ptx_points(build, plan),
-			       build->source->ptx_member ? "" : ", and the image has none");
+			refuse(plan, GT_REASON_NO_PTX, "programs at %s need PTX%s%s", ptx_points(build, plan), say_ptx(build),
+			       build->source->ptx_useless);
 		return false;
 	}
 	graft->name = plan->code.name;
@@ -190,7 +198,8 @@ static void tell_left_out(const struct gt_graft_build *build, struct kernel_plan
 	if (result->calls_driver)
 		lacks(plan, reason, "the accesses of functions that the driver supplies (as for assert, printf, malloc)");
 	if (plan->left_out)
-		lacks(plan, reason, "programs at %s, which need PTX", ptx_points(build, plan));
+		lacks(plan, reason, "programs at %s, which need PTX%s%s", ptx_points(build, plan),
+		      build->source->ptx_useless[0] ? say_ptx(build) : "", build->source->ptx_useless);
 }
 
 static void take_without_accesses(struct kernel_plan *plan)
@@ -341,6 +350,8 @@ struct gt_graft_build *gt_graft_build_new(struct gt_source *source, bool program
 
 void gt_graft_build_free(struct gt_graft_build *build)
 {
+	if (!build)
+		return;
 	for (unsigned i = 0; i < build->count; i++)
 		free((char *)build->kernels[i].code.name);
 	free(build->kernels);

@@ -38,11 +38,14 @@ void gt_module_sort(struct gt_module *module);
 
 /* ---- PTX ---- */
 
+/* How many of the kernels that programs are meant for must get them by PTX, or it is left, since there is another way. */
+enum gt_ptx_least { GT_PTX_NONE, GT_PTX_SOME, GT_PTX_ALL };
+
 /*
- * complete: only if every kernel that programs are meant for gets them, since
- * there is another way; else NULL, and nothing has been reported.
+ * NULL: fewer get them, and nothing has been reported; or out of memory.  When none gets them source->ptx_useless
+ * says why, and for machine code it is from then on as if there were no PTX.
  */
-struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete);
+struct gt_module *gt_build_from_ptx(struct gt_source *source, enum gt_ptx_least least);
 
 /* ---- machine code ---- */
 
@@ -53,7 +56,7 @@ struct gt_graft_build;
  * kernels when programs is false.  NULL: out of memory.
  */
 struct gt_graft_build *gt_graft_build_new(struct gt_source *source, bool programs);
-void gt_graft_build_free(struct gt_graft_build *build);
+void gt_graft_build_free(struct gt_graft_build *build);	/* NULL is fine */
 
 /* Kernels that programs are meant for, and those of them that have all of these programs now. */
 unsigned gt_graft_build_wanted(const struct gt_graft_build *build);

@@ -362,7 +362,41 @@ static struct gt_module *finish(struct ptx_build *build, struct gt_source *sourc
 	return module;
 }
 
-struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete)
+/* The first of the reasons why kernels that programs are meant for do without them. */
+static const char *first_refusal(const struct ptx_build *build)
+{
+	unsigned k = 0;
+
+	while (k < build->count && !build->kernels[k].why[0])
+		k++;
+	return k < build->count ? build->kernels[k].why : "no attached program asks for its kernels";
+}
+
+static void set_useless(struct gt_source *source, const char *why)
+{
+	snprintf(source->ptx_useless, sizeof(source->ptx_useless), "%s", why);
+}
+
+/* Text that cannot be read has no kernels that are known. */
+static struct gt_module *build_unread(struct gt_source *source, const char *why, enum gt_ptx_least least)
+{
+	struct gt_module *module;
+
+	set_useless(source, why);
+	if (least != GT_PTX_NONE)
+		return NULL;
+	module = gt_module_new(source, 0);
+	if (module)
+		gt_module_leave_as_it_is(module, "PTX of %zu bytes left as it is: %s", source->ptx_size, why);
+	return module;
+}
+
+static bool is_enough(const struct ptx_build *build, enum gt_ptx_least least)
+{
+	return least == GT_PTX_NONE || (build->planned && (least == GT_PTX_SOME || build->planned == build->wanted));
+}
+
+struct gt_module *gt_build_from_ptx(struct gt_source *source, enum gt_ptx_least least)
 {
 	const char *text = gt_source_ptx(source);
 	struct gt_ptx_error error = { 0 };
@@ -370,15 +404,8 @@ struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete)
 	struct gt_module *module = NULL;
 	char why[512];
 
-	if (!text || gt_ptx_parse(text, source->ptx_size, &build.ptx, &error)) {
-		if (complete)
-			return NULL;
-		module = gt_module_new(source, 0);
-		if (module)
-			gt_module_leave_as_it_is(module, "PTX of %zu bytes left as it is: %s", source->ptx_size,
-						 text ? error.text : source->damage);
-		return module;
-	}
+	if (!text || gt_ptx_parse(text, source->ptx_size, &build.ptx, &error))
+		return build_unread(source, text ? error.text : source->damage, least);
 	if (make_plans(&build) && (!source->apart || refuse_bound(&build))) {
 		if (compile(&build, why, sizeof(why))) {
 			fit_registers(&build);
@@ -387,7 +414,9 @@ struct gt_module *gt_build_from_ptx(struct gt_source *source, bool complete)
 		} else {
 			refuse_all(&build, GT_REASON_COMPILE, why);
 		}
-		if (!complete || build.planned == build.wanted)
+		if (!build.planned)
+			set_useless(source, first_refusal(&build));
+		if (is_enough(&build, least))
 			module = finish(&build, source);
 	}
 	build_done(&build);

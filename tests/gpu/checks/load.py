@@ -3,9 +3,9 @@
 
 import re
 
-from checks.compare import counts
+from checks.compare import counts, same_output
 from checks.registry import check
-from lab import Skip, expect
+from lab import Skip, expect, maps
 
 
 @check
@@ -98,14 +98,21 @@ def any_runtime(lab):
 @check
 def newer_ptx(lab):
     """PTX of a version that no compiler knows yet, beside machine code: probed by that, refused where PTX is needed."""
-    program = lab.scratch / "newer-ptx"
+    program, args = lab.scratch / "newer-ptx", ("--launches", "24")
     code = lab.program("vecadd-none").read_bytes()
     version = re.search(rb"\n\.version (\d+\.\d)\n", code)
     expect(version, "the program holds no PTX as text")
     program.write_bytes(code.replace(version.group(), b"\n.version 9.9\n"))
     program.chmod(0o755)
-    seen = counts(lab, program, "--launches", "24")
-    outcome = lab.run_object("memory", program, "--launches", "24")
+    seen = counts(lab, program, *args)
+    outcome = lab.run_object("memory", program, *args)
+    same_output(outcome, lab.bare(program, *args))
+    if lab.arch == "90":
+        forced = lab.run_object("memory", lab.program("vecadd-none"), *args, env={"GPUTRACE_ROUTE": "graft"})
+        found = maps(outcome.out)
+        expect(outcome.left_out() == 0, f"{outcome.left_out()} kernels refused for memory probes: {outcome.refusals()}")
+        expect(found == maps(forced.out) and found.get("accesses"), f"accesses {found}, by machine code {maps(forced.out)}")
+        return f"{seen}; memory probes in machine code: {found['accesses']}"
     refused = outcome.refusals()
     expect(outcome.left_out() == 2, f"{outcome.left_out()} kernels refused for memory probes, not 2: {outcome.err[-300:]}")
     expect(all("Unsupported .version 9.9" in reason for reason in refused.values()), f"refused: {refused}")

@@ -76,11 +76,14 @@ def same_as_ptx(lab, name):
 
 @check
 def points_beside_calls(lab):
-    """Kernels that call functions of the driver: their own accesses are counted, and that the others' are not is told."""
+    """Kernels that call functions of the driver: their own accesses are counted, and that the others' are not is told;
+    an assertion that fails does so as without programs."""
     counted, outcome = same_as_ptx(lab, "supplied")
     expect(outcome.left_out() == 0, f"{outcome.left_out()} kernels have none: {outcome.refusals()}")
     told = outcome.refusals("not all in")
     expect(outcome.left_out("not all in") == 3 and all(SUPPLIED in reason for reason in told.values()), f"told: {told}")
+    failing = lab.program("fault")
+    same_output(lab.run_object("points", failing, "assert", env=forced("graft")), lab.bare(failing, "assert"))
     return counted
 
 
