@@ -164,10 +164,16 @@ static LLVMValueRef add_together(struct gt_ir *ir, struct atomic *a)
 	return NULL;
 }
 
-/* Is it an addition of threads that run the program side by side? */
+static bool in_own_slots(const struct gt_ir *ir, const struct atomic *a)
+{
+	return a->access.map >= 0 && ir->object->maps[a->access.map]->layout.slot == GT_SLOT_THREAD;
+}
+
+/* Is it an addition of threads that run the program side by side, which may mean the same place? */
 static bool has_company(const struct gt_ir *ir, const struct atomic *a)
 {
-	return a->op && a->op->imm == BPF_ADD && !a->fetch && ir->prog->granularity == GPUTRACE_PER_THREAD;
+	return a->op && a->op->imm == BPF_ADD && !a->fetch && ir->prog->granularity == GPUTRACE_PER_THREAD &&
+	       !in_own_slots(ir, a);
 }
 
 /* Nobody said where the address points: PTX has no atomics on local memory, so ask. */
