@@ -370,7 +370,10 @@ struct gt_dev_arena {
 struct gt_launch_slots {	/* zeros but for launches that run */
 	uint64_t start[GT_LAUNCH_SLOTS];	/* complement of %globaltimer at the earliest entry */
 	uint64_t classes_done[GT_LAUNCH_SLOTS];
-	/* That have left, in blocks whose number is this class's modulo GT_SLOT_CLASSES. */
+	/*
+	 * That have left, in blocks whose number is this class's modulo GT_SLOT_CLASSES; less all that there are from
+	 * when the first thread of the first of these blocks leaves on, so that the last one leaves 0 behind.
+	 */
 	uint64_t threads[GT_SLOT_CLASSES][GT_LAUNCH_SLOTS];
 };
 

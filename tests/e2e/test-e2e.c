@@ -227,7 +227,9 @@ START_TEST(unknown_routes_are_refused)
 {
 	static const char *const known[] = { "", "ptx", "graft" };
 	char *argv[] = { (char[]){ "true" }, NULL };
-	struct gputrace_spawn_opts options = { .size = sizeof(options), .device = GPUTRACE_DEVICE_SIM };
+	struct gputrace_spawn_opts options = {
+		.size = sizeof(options), .device = real_device ? GPUTRACE_DEVICE_REAL : GPUTRACE_DEVICE_SIM,
+	};
 	struct gputrace_target *target = NULL;
 
 	setenv("GPUTRACE_ROUTE", "sass", 1);

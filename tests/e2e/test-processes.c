@@ -159,7 +159,9 @@ START_TEST(ended_processes_leave_no_memory)
 {
 	char command[] = "for i in 1 2 3; do " TARGET_PATH " exits; done >/dev/null; read line; exit 0";
 	char *argv[] = { "/bin/sh", "-c", command, NULL };
-	struct gputrace_spawn_opts options = { .size = sizeof(options), .device = GPUTRACE_DEVICE_SIM };
+	struct gputrace_spawn_opts options = {
+		.size = sizeof(options), .device = real_device ? GPUTRACE_DEVICE_REAL : GPUTRACE_DEVICE_SIM,
+	};
 	const struct gputrace_event *event;
 	struct gputrace_reader *reader;
 	struct gputrace_link *link;
@@ -196,7 +198,9 @@ END_TEST
 START_TEST(attached_and_detached)
 {
 	char *const argv[] = { (char *)(uintptr_t)TARGET_PATH, NULL };
-	struct gputrace_spawn_opts options = { .size = sizeof(options), .device = GPUTRACE_DEVICE_SIM };
+	struct gputrace_spawn_opts options = {
+		.size = sizeof(options), .device = real_device ? GPUTRACE_DEVICE_REAL : GPUTRACE_DEVICE_SIM,
+	};
 	struct gputrace_target *target;
 	struct gputrace_link *link;
 
