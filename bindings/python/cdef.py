@@ -153,6 +153,7 @@ static void gputrace_python_copy(const struct gputrace_event *event, unsigned ch
 	*at++ = gputrace_event_get_time(event);
 	*at++ = gputrace_event_get_end(event);
 	*at++ = gputrace_event_get_time_error(event);
+	*at++ = gputrace_event_get_lateness(event);
 	*at++ = gputrace_event_get_gpu_start(event);
 	*at++ = gputrace_event_get_gpu_end(event);
 	*at++ = gputrace_event_get_launch_id(event);
@@ -203,7 +204,7 @@ static const struct gputrace_event *gputrace_python_next(struct gputrace_reader 
 }
 """
 
-SOURCE += "#define GPUTRACE_PYTHON_NUMBERS 38\n" + RECORD + DRAIN + NEXT
+SOURCE += "#define GPUTRACE_PYTHON_NUMBERS 39\n" + RECORD + DRAIN + NEXT
 
 EXTRA = """
 #define GPUTRACE_PYTHON_NUMBERS ...

@@ -45,6 +45,11 @@ GPUTRACE_API uint64_t gputrace_event_get_end(const struct gputrace_event *event)
  */
 GPUTRACE_API uint64_t gputrace_event_get_time_error(const struct gputrace_event *event);
 /*
+ * How late it comes, ns: the reader has given an event before it that ended by so much later, since this one's record
+ * came after the reader's window (gputrace_reader_opts.window_ns).  0: it is in its place.  Since 0.1.
+ */
+GPUTRACE_API uint64_t gputrace_event_get_lateness(const struct gputrace_event *event);
+/*
  * KERNEL and PRINT: the GPU's own times, %globaltimer ns.  COPY: from when its stream came to it until
  * the stream went on behind it, or, for a function that waits, until that returned; to within the time error.
  */

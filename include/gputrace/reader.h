@@ -14,7 +14,9 @@ struct gputrace_symbolizer;
 
 /*
  * One stream over all rings of a target.  Events come in the order of their ends
- * in host time, so a call that contains others comes after them.  Since 0.1.
+ * in host time, so a call that contains others comes after them.  One whose record is
+ * written later than the reader waits for it, as by a thread that was put aside on a busy
+ * machine, comes behind later ones: gputrace_event_get_lateness() says so.  Since 0.1.
  */
 struct gputrace_reader;
 
@@ -22,6 +24,7 @@ struct gputrace_reader_opts {
 	uint64_t size;
 	/*
 	 * How long an event is held back so that earlier ones can overtake it; default 20 ms.
+	 * The longer, the fewer come late.
 	 * A kernel whose launch, or time, is not known yet: up to 1 s.
 	 */
 	uint64_t window_ns;

@@ -221,27 +221,28 @@ static void count_lost(struct gputrace_reader *reader, const struct gputrace_eve
 		reader->lost = UINT64_MAX;
 }
 
-const struct gputrace_event *gt_source_next(struct gputrace_reader *reader)
+struct gt_queued *gt_source_next(struct gputrace_reader *reader)
 {
 	struct gt_source *source = reader->source;
 	const struct gt_message_head *head = next_event(source);
 	const struct gputrace_event *event;
+	struct gt_queued *queued;
 	int r;
 
 	if (!head)
 		return NULL;
-	r = gt_message_read_event(head, source->gpus, &reader->current);
+	r = gt_message_read_event(head, source->gpus, &queued);
 	if (r) {
 		give_up(source, r, r == -ENOMEM ? "out of memory" : "a message makes no sense");
 		return NULL;
 	}
 	source->begin += head->size;
 	source->events++;
-	event = &reader->current->event;
+	event = &queued->event;
 	count_lost(reader, event);
 	if (reader->symbolizer && event->stack_count)
 		gt_symbolizer_note(reader->symbolizer, event->pid, event->time, event->stack, event->stack_count);
-	return event;
+	return queued;
 }
 
 const struct gputrace_kernel *gt_source_next_kernel(const struct gt_source *source,

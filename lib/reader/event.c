@@ -25,6 +25,11 @@ uint64_t gputrace_event_get_time_error(const struct gputrace_event *event)
 	return event->time_error;
 }
 
+uint64_t gputrace_event_get_lateness(const struct gputrace_event *event)
+{
+	return event->lateness;
+}
+
 uint64_t gputrace_event_get_gpu_start(const struct gputrace_event *event)
 {
 	return event->gpu_start;

@@ -13,6 +13,7 @@ struct gputrace_event {
 	int type;			/* enum gputrace_event_type */
 	uint64_t time, end;		/* CLOCK_MONOTONIC ns */
 	uint64_t time_error;
+	uint64_t lateness;
 	uint64_t gpu_start, gpu_end;
 	int pid, tid;
 	uint64_t launch_id;

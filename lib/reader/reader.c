@@ -250,30 +250,42 @@ int gputrace_reader_wait(struct gputrace_reader *reader, int timeout_ms)
 	}
 }
 
-const struct gputrace_event *gputrace_reader_next(struct gputrace_reader *reader)
+/* Of our own rings. */
+static struct gt_queued *next_due(struct gputrace_reader *reader)
 {
 	const struct gt_queued *next;
 	struct gt_queued *queued;
 
-	free(reader->current);
-	reader->current = NULL;
-	if (reader->source)
-		return gt_source_next(reader);
 	while (is_due(reader)) {
 		queued = gt_queue_pop(&reader->queue);
 		gt_reader_resolve(queued);
 		next = gt_queue_first(&reader->queue);
 		/* One that claims a time still to come is not worth waiting for. */
 		if (!next || next->event.end >= queued->event.end || queued->event.end > reader->collected) {
-			reader->current = queued;
 			if (reader->publisher)
 				gt_publisher_tell(reader->publisher, &queued->event);
 			if (queued->event.type == GPUTRACE_EVENT_EXIT)
 				queued->process->end_delivered = true;
-			return &queued->event;
+			return queued;
 		}
 		/* By what the clock has learnt meanwhile, or with its error, it comes later. */
 		gt_reader_push(reader, queued);
 	}
 	return NULL;
+}
+
+const struct gputrace_event *gputrace_reader_next(struct gputrace_reader *reader)
+{
+	struct gputrace_event *event;
+
+	free(reader->current);
+	reader->current = reader->source ? gt_source_next(reader) : next_due(reader);
+	if (!reader->current)
+		return NULL;
+	event = &reader->current->event;
+	if (event->end < reader->last_end)
+		event->lateness = reader->last_end - event->end;
+	else
+		reader->last_end = event->end;
+	return event;
 }

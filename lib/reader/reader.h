@@ -25,6 +25,7 @@ struct gputrace_reader {
 	struct gputrace_symbolizer *unwinder;	/* while there is none, of the reader's own; NULL: not needed yet */
 	uint64_t frames[GT_UNWIND_FRAMES];	/* of the call at hand */
 	struct gt_queued *current;	/* what gputrace_reader_next() gave last */
+	uint64_t last_end;		/* of all that were given */
 	uint64_t lost, api_lost;
 	uint64_t collected;		/* CLOCK_MONOTONIC ns: all that was written before has been taken in */
 	bool ended;			/* nothing more will come */

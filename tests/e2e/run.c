@@ -156,7 +156,7 @@ static void follow(struct run *run, struct gputrace_reader *reader, struct gputr
 		   const struct run_options *options)
 {
 	const struct gputrace_event *event;
-	uint64_t last = 0;
+	uint64_t last = 0, last_end = 0;
 	int r;
 
 	while ((r = gputrace_reader_wait(reader, PATIENCE_MS)) == 1) {
@@ -169,6 +169,9 @@ static void follow(struct run *run, struct gputrace_reader *reader, struct gputr
 			run->disorder += error < UINT64_MAX - end && end + error < last;
 			if (error < end && end - error > last)
 				last = end - error;
+			ck_assert_uint_eq(gputrace_event_get_lateness(event), last_end > end ? last_end - end : 0);
+			if (end > last_end)
+				last_end = end;
 			take(run, event);
 			if (run->watch)
 				run->watch(run, event);

@@ -44,7 +44,7 @@ class Stream(unittest.TestCase):
             self.assertEqual([(kernel.name, kernel.pid, kernel.launches) for kernel in kernels if kernel.launches],
                              [("vecadd", target.pid, 20)])
             self.assertEqual(connected.kernels(), kernels)
-            fields = "type name time end time_error pid tid launch_id grid device text data".split()
+            fields = "type name time end time_error lateness pid tid launch_id grid device text data".split()
             self.assertEqual(*[[[getattr(event, field) for field in fields] for event in events]
                                for events in (others, own)])
             connected.close()

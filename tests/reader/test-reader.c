@@ -532,6 +532,54 @@ static void add(struct gt_launches *launches, uint64_t id, uint32_t tid, uint64_
 	gt_launches_add(launches, &record);
 }
 
+static void push_ending(struct gputrace_reader *reader, uint64_t end)
+{
+	struct gt_queued *queued = gt_queued_new(GPUTRACE_EVENT_MARK, NULL, 0);
+
+	ck_assert_ptr_nonnull(queued);
+	queued->event.time = queued->event.end = end;
+	gt_reader_push(reader, queued);
+}
+
+static void check_next(struct gputrace_reader *reader, uint64_t end, uint64_t lateness)
+{
+	const struct gputrace_event *event = gputrace_reader_next(reader);
+
+	ck_assert_ptr_nonnull(event);
+	ck_assert_uint_eq(gputrace_event_get_end(event), end);
+	ck_assert_uint_eq(gputrace_event_get_lateness(event), lateness);
+}
+
+/* What comes behind the window is out of order, and says by how much. */
+START_TEST(late_events_say_so)
+{
+	static struct gputrace_reader reader = { .window_ns = 20 };
+
+	push_ending(&reader, 110);
+	push_ending(&reader, 100);
+	reader.collected = 119;
+	ck_assert_ptr_null(gputrace_reader_next(&reader));
+	reader.collected = 130;
+	check_next(&reader, 100, 0);
+	check_next(&reader, 110, 0);
+	/* Two that come after the one at 110 was given, and one more that ended with it. */
+	push_ending(&reader, 110);
+	push_ending(&reader, 50);
+	push_ending(&reader, 70);
+	check_next(&reader, 50, 60);
+	check_next(&reader, 70, 40);
+	check_next(&reader, 110, 0);
+	push_ending(&reader, 200);
+	reader.collected = 219;
+	push_ending(&reader, 150);
+	check_next(&reader, 150, 0);
+	ck_assert_ptr_null(gputrace_reader_next(&reader));
+	reader.ended = true;
+	check_next(&reader, 200, 0);
+	gt_queue_free(&reader.queue);
+}
+END_TEST
+
 START_TEST(launches_by_id)
 {
 	struct gt_launches *launches = gt_launches_new();
@@ -812,6 +860,7 @@ int main(void)
 	tcase_add_test(tcase, next_context_finds_nothing);
 	tcase_add_loop_test(tcase, batches_are_bounded, 0, 3);
 	tcase_add_test(tcase, queue_orders_by_end_then_arrival);
+	tcase_add_test(tcase, late_events_say_so);
 	tcase_add_test(tcase, launches_by_id);
 	tcase_add_test(tcase, launches_within_a_call);
 	tcase_add_test(tcase, ranges_whichever_end_comes_first);

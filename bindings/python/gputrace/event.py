@@ -66,7 +66,7 @@ STACK_ENDS = {int(end): end for end in StackEnd}
 COPY_KINDS = {int(kind): kind for kind in CopyKind}
 
 # As gputrace_python_copy() puts them down: bytes, what is never negative, what may be, lengths (-1: None).
-NUMBERS = struct.Struct("=Q22Q7q8q")
+NUMBERS = struct.Struct("=Q23Q7q8q")
 NEEDED = struct.Struct("=Q")  # the first of them
 assert NUMBERS.size == 8 * lib.GPUTRACE_PYTHON_NUMBERS
 
@@ -127,8 +127,8 @@ class Event:
     What an event's type lacks is 0, empty or None.
     """
 
-    __slots__ = ("type", "time", "end", "time_error", "gpu_start", "gpu_end", "pid", "tid", "name", "text", "command",
-                 "launch_id", "range_id", "external_id", "domain", "kernel_id", "device", "gpu", "context", "stream",
+    __slots__ = ("type", "time", "end", "time_error", "lateness", "gpu_start", "gpu_end", "pid", "tid", "name", "text",
+                 "command", "launch_id", "range_id", "external_id", "domain", "kernel_id", "device", "gpu", "context", "stream",
                  "grid", "block", "shared_bytes", "copy_kind", "copy_bytes",
                  "result", "return_value", "args", "stack", "stack_end", "data", "count", "_reader", "_serial")
 
@@ -136,6 +136,7 @@ class Event:
     time: int  #: when it began
     end: int  #: when it ended; equal to time for what takes no time
     time_error: Optional[int]  #: both times are right within this many ns; 0: taken on the host; None: not known
+    lateness: int  #: an event before it ended by so many ns later: its record came too late for its place; 0: it is in order
     gpu_start: int  #: KERNEL, PRINT: the GPU's own times, %globaltimer ns; COPY: the same, to within time_error
     gpu_end: int
     pid: int
@@ -171,8 +172,8 @@ class Event:
 
     def __init__(self, copy: "Copy", reader: Any, serial: int) -> None:
         buffer = copy.buffer
-        (_, self.time, self.end, error, self.gpu_start, self.gpu_end, self.launch_id, self.range_id, self.external_id,
-         self.kernel_id, self.context, self.stream, self.shared_bytes, self.copy_bytes, self.return_value, self.count, gpu,
+        (_, self.time, self.end, error, self.lateness, self.gpu_start, self.gpu_end,
+         self.launch_id, self.range_id, self.external_id, self.kernel_id, self.context, self.stream, self.shared_bytes, self.copy_bytes, self.return_value, self.count, gpu,
          grid_x, grid_y, grid_z, block_x, block_y, block_z,
          kind, self.pid, self.tid, self.device, copy_kind, self.result, stack_end,
          name, text, command, domain, names, args, stack, data) = NUMBERS.unpack_from(buffer)
