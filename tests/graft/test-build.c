@@ -572,6 +572,31 @@ START_TEST(fatbin_with_newer_text)
 }
 END_TEST
 
+/* Text that would take long to compile is left, where machine code takes programs. */
+START_TEST(fatbin_with_long_text)
+{
+	struct gt_source source;
+	struct gt_module *module;
+	size_t size;
+	void *image = load_fixture(TEST_FATBINS, "size.fatbin", &size);
+
+	attach(GT_POINT_LOAD, "entry", "*", 0);
+	attach(GT_POINT_BLOCK, "leave", "scale", 1);
+	ck_assert(gt_source_open(image, 90, &source));
+	for (unsigned i = 0; i < source.image.member_count; i++)
+		if (source.image.members[i].kind == GT_MEMBER_PTX)
+			source.image.members[i].full_size = GT_PTX_LONG + 1;
+	module = gt_build(&source);
+	ck_assert_ptr_nonnull(module);
+	ck_assert_uint_eq(records[find("scale")].record.route, GT_ROUTE_GRAFT);
+	ck_assert_str_eq(records[find("scale")].reason,
+			 "without programs at instructions and blocks, which need PTX, and the image's would take long to compile");
+	ck_assert_uint_eq(modules_compiled, 0);
+	gt_source_close(&source);
+	drop(module, image);
+}
+END_TEST
+
 /* ---- PTX alone ---- */
 
 #define KERNEL(name, parameters) ".visible .entry " name "(" parameters ")\n{\n\tret;\n}\n"
@@ -671,6 +696,7 @@ int main(void)
 	tcase_add_test(tcase, forced_to_ptx);
 	tcase_add_test(tcase, apart);
 	tcase_add_loop_test(tcase, fatbin, 0, 7);
+	tcase_add_test(tcase, fatbin_with_long_text);
 	tcase_add_loop_test(tcase, fatbin_with_newer_text, 0, 4);
 	tcase_add_test(tcase, newer_text_alone);
 	tcase_add_test(tcase, one_kernel_at_the_limit);

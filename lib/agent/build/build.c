@@ -155,6 +155,15 @@ struct gt_kernel *gt_module_add_kernel(struct gt_module *module, const char *nam
 	return kernel;
 }
 
+/* Some kernel could not take its programs, or some of them, by machine code; where others could, long PTX is not worth it. */
+static bool ptx_may_do_more(const struct gt_source *source, const struct gt_graft_build *graft)
+{
+	unsigned complete = gt_graft_build_complete(graft);
+
+	return source->ptx_member && !(gt_session.flags & GT_CONFIG_ONLY_GRAFT) && complete < gt_graft_build_wanted(graft) &&
+	       !(complete && gt_source_has_long_ptx(source));
+}
+
 /*
  * Machine code first.  When some kernel could not take its programs that way, or has programs at other points than
  * entry and exit, the PTX may still do; and if that is of no use at all, machine code once more, with more of them.
@@ -167,8 +176,7 @@ static struct gt_module *build_from_cubin(struct gt_source *source)
 
 	if (!graft)
 		return NULL;
-	if (source->ptx_member && !(gt_session.flags & GT_CONFIG_ONLY_GRAFT) &&
-	    gt_graft_build_complete(graft) < gt_graft_build_wanted(graft)) {
+	if (ptx_may_do_more(source, graft)) {
 		module = gt_build_from_ptx(source, gt_graft_build_complete(graft) ? GT_PTX_ALL : GT_PTX_SOME);
 		if (!module && !gt_source_has_ptx(source)) {
 			gt_graft_build_free(graft);

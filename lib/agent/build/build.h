@@ -42,6 +42,16 @@ static inline bool gt_source_has_ptx(const struct gt_source *source)
 	return source->ptx_member && !source->ptx_useless[0];
 }
 
+/*
+ * The driver needs too long to compile it for programs at memory accesses: of cuSOLVER's, 8 MB, it is 16 s, and several times
+ * that with them.  Machine code does nearly as well then.
+ */
+#define GT_PTX_LONG (512u << 10)
+static inline bool gt_source_has_long_ptx(const struct gt_source *source)
+{
+	return source->ptx_member && source->ptx_member->full_size > GT_PTX_LONG;
+}
+
 /* NULL: there is none, or it cannot be unpacked. */
 const char *gt_source_ptx(struct gt_source *source);
 const void *gt_source_cubin(struct gt_source *source);

@@ -39,11 +39,15 @@ struct gt_graft_build {
 	const char *damage;		/* why not all of its kernels are known; NULL: they are */
 };
 
-/* Where there is PTX it is the better place for programs at memory accesses: they cost less, and see all that the text does. */
+/*
+ * Where there is PTX it is the better place for programs at memory accesses, unless it is long: they cost less, and see all
+ * that the text does.
+ */
 static bool grafts_accesses(const struct gt_graft_build *build, const struct kernel_plan *plan)
 {
 	return plan->code.arch == GT_GRAFT_ACCESSES_ARCH &&
-	       (!gt_source_has_ptx(build->source) || gt_session.flags & GT_CONFIG_ONLY_GRAFT);
+	       (!gt_source_has_ptx(build->source) || gt_source_has_long_ptx(build->source) ||
+		gt_session.flags & GT_CONFIG_ONLY_GRAFT);
 }
 
 static bool can_be_grafted(const struct gt_graft_build *build, const struct kernel_plan *plan, const struct gt_probe *probe)
@@ -104,6 +108,8 @@ static const char *say_ptx(const struct gt_graft_build *build)
 {
 	if (build->source->ptx_useless[0])
 		return ", and the image's is of no use: ";
+	if (gt_source_has_long_ptx(build->source))
+		return ", and the image's would take long to compile";
 	return build->source->ptx_member ? "" : ", and the image has none";
 }
 
@@ -199,7 +205,7 @@ static void tell_left_out(const struct gt_graft_build *build, struct kernel_plan
 		lacks(plan, reason, "the accesses of functions that the driver supplies (as for assert, printf, malloc)");
 	if (plan->left_out)
 		lacks(plan, reason, "programs at %s, which need PTX%s%s", ptx_points(build, plan),
-		      build->source->ptx_useless[0] ? say_ptx(build) : "", build->source->ptx_useless);
+		      build->source->ptx_member ? say_ptx(build) : "", build->source->ptx_useless);
 }
 
 static void take_without_accesses(struct kernel_plan *plan)
