@@ -52,6 +52,7 @@ PROGRAMS = {
     "vecadd-shared": variant("vecadd.cu", "-cudart=shared"),
     "speed-ptx": variant("speed.cu", PTX),
     "speed-linked": variant("speed.cu", NATIVE, "-rdc=true"),
+    "supplied-linked": variant("supplied.cu", "-rdc=true"),
     "threads-ptds": variant("threads.cu", "-default-stream=per-thread"),
     # CUDA runtime.
     **plain("accesses", "async", "attributes", "calls", "cluster", "conditional", "fault", "graph", "graph-change",

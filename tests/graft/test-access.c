@@ -225,7 +225,7 @@ START_TEST(refused)
 		{ 16, 0x000fe20003800000, 0x00000010000e7945, 0, NULL },			/* BSSY B14, 0x60 */
 		{ 16, 0x001e2a0000100000, 0x0000000006117355, 0, "barriers in registers" },	/* BMOV.32.CLEAR R17, B6 */
 		{ 16, 0x000fe20008000000, 0x00600000081879f0, 0, "matrix instructions" },	/* HGMMA */
-		{ 16, 0x001fea0003c00000, 0x0000000004007343, 0, "outside its own code" },	/* CALL.ABS.NOINC R4 */
+		{ 16, 0x001fea0003c00000, 0x0000000004007343, 0, "which functions it calls" },	/* CALL.ABS.NOINC R4 */
 		{ 16, 0x008fe80000800100, 0x000000000600798f, 0, "fetches memory ahead" },	/* CCTL.E.PF2 [R6] */
 		{ 16, 0x03ffe20002000000, 0x00000000ff00798f, 0, NULL },			/* CCTL.IVALL */
 		{ 16, 0x000fe2000810ab00, 0x7000040402007f9d, 0, "textures or surfaces" },	/* SUST.D.BA.2D.64 [R2], R4, UR4 */
@@ -300,7 +300,7 @@ START_TEST(grafted)
 		if (recursive)
 			ck_assert_str_eq(result->why, "programs cannot run at this kernel's memory accesses: it uses its stack in an unknown way");
 		else
-			ck_assert_uint_eq(result->left_shared + result->left_local + result->left_other, left[i]);
+			ck_assert_uint_eq(gt_graft_result_left(result), left[i]);
 		ck_assert_uint_eq(gt_graft_result_accesses(result), accesses[i]);
 		ck_assert_int_eq(result->detours != 0, accesses[i] != 0);
 	}

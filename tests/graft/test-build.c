@@ -384,7 +384,13 @@ START_TEST(accesses_of_the_driver)
 			 ", and without programs at instructions and blocks, which need PTX");
 	expect("by_pointer", GT_ROUTE_NONE, GT_REASON_UNSUPPORTED, 0);
 	ck_assert_str_eq(records[find("by_pointer")].reason, "programs cannot run at this kernel's memory accesses: "
-			 "it calls functions outside its own code, of which accesses would not be seen");
+			 "which functions it calls cannot be told, and their accesses would not be seen");
+	drop(module, image);
+	module = build(TEST_DATA, "supplied-linked.90.cubin", &image);
+	expect("inner", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 1);
+	ck_assert_str_eq(records[find("inner")].reason, "without 1 of 1 instructions that access memory "
+			 "(in shared memory 0, in local memory 0, of other forms 0, in functions with code of their own 1), "
+			 "and without " DRIVERS);
 	drop(module, image);
 }
 END_TEST

@@ -143,7 +143,7 @@ static void graft_image(const void *cubin, size_t size, const struct names *name
 		tally->kernels++;
 		tally->done += results[i].done;
 		tally->accesses += results[i].done ? gt_graft_result_accesses(&results[i]) : 0;
-		tally->left += results[i].left_shared + results[i].left_local + results[i].left_other;
+		tally->left += gt_graft_result_left(&results[i]);
 		if (!results[i].done)
 			count_reason(tally, results[i].why);
 	}

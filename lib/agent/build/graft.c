@@ -193,14 +193,17 @@ static void lacks(struct kernel_plan *plan, enum gt_reason reason, const char *f
 /* What the kernel lacks that has programs, and what its programs at memory accesses do not see. */
 static void tell_left_out(const struct gt_graft_build *build, struct kernel_plan *plan, const struct gt_graft_result *result)
 {
-	unsigned left = result->left_shared + result->left_local + result->left_other;
+	unsigned left = gt_graft_result_left(result);
 	enum gt_reason reason = left || result->calls_driver ? GT_REASON_UNSUPPORTED : GT_REASON_NO_PTX;
+	char elsewhere[64] = "";
 
+	if (result->left_elsewhere)
+		snprintf(elsewhere, sizeof(elsewhere), ", in functions with code of their own %u", result->left_elsewhere);
 	if (left)
 		lacks(plan, reason,
-		      "%u of %u instructions that access memory (in shared memory %u, in local memory %u, of other forms %u)",
+		      "%u of %u instructions that access memory (in shared memory %u, in local memory %u, of other forms %u%s)",
 		      left, left + gt_graft_result_accesses(result), result->left_shared, result->left_local,
-		      result->left_other);
+		      result->left_other, elsewhere);
 	if (result->calls_driver)
 		lacks(plan, reason, "the accesses of functions that the driver supplies (as for assert, printf, malloc)");
 	if (plan->left_out)

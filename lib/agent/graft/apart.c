@@ -47,12 +47,6 @@ static void visit(struct walk *walk, unsigned section)
 	walk->stack[walk->depth++] = section;
 }
 
-static bool is_code(const struct gt_elf *elf, unsigned section)
-{
-	return section && section < elf->count && elf->sections[section].sh_type == SHT_PROGBITS &&
-	       elf->sections[section].sh_flags & SHF_EXECINSTR;
-}
-
 /* Shared memory is a block's; the compiler's constants are a function's. */
 static bool is_private(const struct gt_elf *elf, unsigned section)
 {
@@ -69,7 +63,7 @@ static void follow(struct walk *walk, unsigned index)
 	const Elf64_Sym *symbol = &walk->elf->symbols[index];
 	const char *name = gt_elf_symbol_name(walk->elf, index);
 
-	if (is_code(walk->elf, symbol->st_shndx) || is_private(walk->elf, symbol->st_shndx))
+	if (gt_elf_is_code(walk->elf, symbol->st_shndx) || is_private(walk->elf, symbol->st_shndx))
 		visit(walk, symbol->st_shndx);
 	else if (!symbol->st_shndx)
 		snprintf(walk->why, GT_GRAFT_WHY, "it calls %.100s, which its module does not have", name);
@@ -175,7 +169,7 @@ static void walk_from(struct walk *walk, unsigned text)
 		unsigned section = walk->stack[--walk->depth];
 
 		follow_relocations(walk, section, NULL);
-		if (is_code(walk->elf, section)) {
+		if (gt_elf_is_code(walk->elf, section)) {
 			visit_constants(walk, section);
 			look_at_code(walk, section);
 		}

@@ -49,8 +49,10 @@ struct gt_sites {
 	struct gt_site *list;		/* those where programs can run, in order */
 	unsigned count, room;
 	unsigned left[GT_ACCESS_KINDS];	/* the others */
+	unsigned left_elsewhere;	/* and those in functions with sections of their own */
 	bool calls_driver;		/* functions that the driver supplies, of which the code is not at hand */
-	bool matrix;			/* results of matrix instructions may be on their way */
+	bool matrix;			/* results of matrix instructions may be on their way, after a fixed time */
+	bool matrix_async;		/* or after any time */
 	const char *refusal;		/* why programs can run at none; NULL: they can */
 };
 
@@ -61,6 +63,8 @@ struct gt_sites {
 int gt_find_sites(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, uint32_t points, uint32_t stack,
 		  struct gt_sites *ret_sites);
 void gt_sites_free(struct gt_sites *sites);
+/* Is it a matrix instruction? */
+void gt_note_matrix(gt_word word, struct gt_sites *sites);
 
 /* Registers that a kernel needs, and bytes below its stack, for a stub at its accesses. */
 unsigned gt_detour_registers(const struct gt_graft_stub *stub);

@@ -157,23 +157,25 @@ static bool begins(const char *s, const char *prefix)
 	return !strncmp(s, prefix, strlen(prefix));
 }
 
-/* For each section of code: what else belongs to it. */
-struct companions {
-	unsigned info, constants, rel, rela;
-	bool twice;
-};
+bool gt_elf_is_code(const struct gt_elf *elf, unsigned section)
+{
+	return section && section < elf->count && elf->sections[section].sh_type == SHT_PROGBITS &&
+	       elf->sections[section].sh_flags & SHF_EXECINSTR;
+}
 
-static void note_companion(struct companions *of, unsigned *place, unsigned section)
+static void note_companion(struct gt_elf_companions *of, unsigned *place, unsigned section)
 {
 	of->twice |= *place != 0;
 	*place = section;
 }
 
-static void find_companions(const struct gt_elf *elf, struct companions *all)
+struct gt_elf_companions *gt_elf_find_companions(const struct gt_elf *elf)
 {
-	for (unsigned i = 1; i < elf->count; i++) {
+	struct gt_elf_companions *all = calloc(elf->count, sizeof(*all));
+
+	for (unsigned i = 1; all && i < elf->count; i++) {
 		const Elf64_Shdr *section = &elf->sections[i];
-		struct companions *of;
+		struct gt_elf_companions *of;
 		const char *name = gt_elf_section_name(elf, i);
 
 		if (section->sh_info >= elf->count || !section->sh_info || section->sh_type == SHT_NOBITS ||
@@ -189,6 +191,7 @@ static void find_companions(const struct gt_elf *elf, struct companions *all)
 		else if (section->sh_type == SHT_RELA && section->sh_size)
 			note_companion(of, &of->rela, i);
 	}
+	return all;
 }
 
 static int compare_kernels(const void *a, const void *b)
@@ -205,7 +208,7 @@ static bool is_kernel(const struct gt_elf *elf, const Elf64_Sym *symbol)
 
 int gt_elf_kernels(const struct gt_elf *elf, struct gt_elf_kernel **ret_kernels, unsigned *ret_count)
 {
-	struct companions *all = calloc(elf->count, sizeof(*all));
+	struct gt_elf_companions *all = gt_elf_find_companions(elf);
 	struct gt_elf_kernel *kernels;
 	unsigned i, count = 0;
 
@@ -217,7 +220,6 @@ int gt_elf_kernels(const struct gt_elf *elf, struct gt_elf_kernel **ret_kernels,
 		free(kernels);
 		return -ENOMEM;
 	}
-	find_companions(elf, all);
 	for (count = 0, i = 0; i < elf->symbol_count; i++) {
 		unsigned text = elf->symbols[i].st_shndx;
 

@@ -39,13 +39,26 @@ static inline const uint8_t *gt_elf_bytes(const struct gt_elf *elf, unsigned sec
 /* Bytes below a kernel's parameters in constant bank 0; 0: an unknown architecture. */
 unsigned gt_elf_param_base(unsigned arch);
 
-/* A kernel and the sections that belong to it; 0: there is none. */
+/* A section of code. */
+bool gt_elf_is_code(const struct gt_elf *elf, unsigned section);
+
+/* The sections that belong to one of code; 0: there is none. */
+struct gt_elf_companions {
+	unsigned info, constants;
+	unsigned rel, rela;	/* relocations of the code */
+	bool twice;		/* there are two of one kind */
+};
+
+/* By section; malloc'd.  NULL: out of memory. */
+struct gt_elf_companions *gt_elf_find_companions(const struct gt_elf *elf);
+
+/* A kernel and the sections that belong to it. */
 struct gt_elf_kernel {
 	const char *name;
 	unsigned symbol;
 	unsigned text, info, constants;
-	unsigned rel, rela;	/* relocations of the code */
-	bool twice;		/* there are two of one kind */
+	unsigned rel, rela;
+	bool twice;
 };
 
 /* All kernels, by name; malloc'd, *ret_count of them. -ENOMEM. */

@@ -206,6 +206,7 @@ static bool find_accesses(const struct graft *g, const struct gt_graft_plan *pla
 	result->left_shared = sites->left[GT_ACCESS_SHARED];
 	result->left_local = sites->left[GT_ACCESS_LOCAL];
 	result->left_other = sites->left[GT_ACCESS_OTHER];
+	result->left_elsewhere = sites->left_elsewhere;
 	result->calls_driver = sites->calls_driver;
 	if (sites->refusal) {
 		result->reason = GT_REASON_UNSUPPORTED;

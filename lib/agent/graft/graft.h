@@ -80,9 +80,12 @@ struct gt_graft_result {
 	uint32_t hidden_offset;		/* of the hidden parameter */
 	unsigned registers;		/* that the kernel now takes */
 	unsigned exits;			/* ways out that were found */
-	/* Of the accesses that the plan's stubs are for: those that have them, by kind; those left out, by where they are. */
+	/*
+	 * Of the accesses that the plan's stubs are for: those that have them, by kind; those left out, by where
+	 * they are, "elsewhere" being functions with sections of their own.
+	 */
 	unsigned accesses[GT_GRAFT_ACCESSES];
-	unsigned left_shared, left_local, left_other;
+	unsigned left_shared, left_local, left_other, left_elsewhere;
 	bool calls_driver;		/* it calls functions that the driver supplies, of which no access has them */
 	uint32_t detours;		/* where in the kernel's code theirs begins; 0: there is none */
 };
@@ -90,6 +93,11 @@ struct gt_graft_result {
 static inline unsigned gt_graft_result_accesses(const struct gt_graft_result *result)
 {
 	return result->accesses[0] + result->accesses[1] + result->accesses[2];
+}
+
+static inline unsigned gt_graft_result_left(const struct gt_graft_result *result)
+{
+	return result->left_shared + result->left_local + result->left_other + result->left_elsewhere;
 }
 
 /* The stub that went in at this point; NULL: there was none, or nothing for it to do. */

@@ -20,12 +20,6 @@ struct edges {
 	bool failed;
 };
 
-static bool is_code(const struct gt_elf *elf, unsigned section)
-{
-	return section && section < elf->count && elf->sections[section].sh_type == SHT_PROGBITS &&
-	       elf->sections[section].sh_flags & SHF_EXECINSTR;
-}
-
 static void add_edge(struct edges *edges, uint32_t from, uint32_t to)
 {
 	if (from == to || edges->failed)
@@ -74,7 +68,7 @@ static void edges_of_relocations(const struct gt_elf *elf, unsigned section, str
 		memcpy(&relocation, gt_elf_bytes(elf, section) + i * entry, sizeof(relocation));
 		symbol = (unsigned)ELF64_R_SYM(relocation.r_info);
 		to = symbol < elf->symbol_count ? elf->symbols[symbol].st_shndx : 0;
-		if (is_code(elf, to))
+		if (gt_elf_is_code(elf, to))
 			add_edge(edges, relocations->sh_info, to);
 	}
 }
@@ -91,7 +85,7 @@ static void edges_of_callgraph(const struct gt_elf *elf, unsigned section, struc
 			continue;	/* marks of the compiler's */
 		from = elf->symbols[from].st_shndx;
 		to = elf->symbols[to].st_shndx;
-		if (is_code(elf, from) && is_code(elf, to))
+		if (gt_elf_is_code(elf, from) && gt_elf_is_code(elf, to))
 			add_edge(edges, from, to);
 	}
 }
@@ -137,7 +131,7 @@ static void find_edges(const struct gt_elf *elf, struct edges *edges)
 	for (unsigned i = 1; i < elf->count; i++) {
 		unsigned type = elf->sections[i].sh_type;
 
-		if ((type == SHT_REL || type == SHT_RELA) && is_code(elf, elf->sections[i].sh_info))
+		if ((type == SHT_REL || type == SHT_RELA) && gt_elf_is_code(elf, elf->sections[i].sh_info))
 			edges_of_relocations(elf, i, edges);
 		else if (type == GT_SECTION_CALLGRAPH)
 			edges_of_callgraph(elf, i, edges);
@@ -168,7 +162,7 @@ int gt_reach_find_exits(const struct gt_elf *elf, struct gt_reach *ret_reach)
 	if (!kernels || !exits || !calls_any || !queue)
 		goto out;
 	for (unsigned i = 1; i < elf->count; i++) {
-		if (!is_code(elf, i) || kernels[i])
+		if (!gt_elf_is_code(elf, i) || kernels[i])
 			continue;
 		look_at(elf, i, &here, &calls_any[i]);
 		if (here) {
@@ -184,7 +178,7 @@ int gt_reach_find_exits(const struct gt_elf *elf, struct gt_reach *ret_reach)
 	}
 	for (unsigned i = 1; i < elf->count; i++) {
 		any = calls_any[i];
-		if (is_code(elf, i) && kernels[i])
+		if (gt_elf_is_code(elf, i) && kernels[i])
 			look_at(elf, i, &here, &any);
 		if (any && !exits[i]) {
 			exits[i] = true;

@@ -67,24 +67,32 @@ def same_as_ptx(lab, name):
     program = lab.program(name)
     bare = lab.bare(program)
     right, said, _ = counted_by(lab, "ptx", program, bare)
-    seen, _, outcome = counted_by(lab, "graft", program, bare)
+    seen, _, _ = counted_by(lab, "graft", program, bare)
     expect(right, "no access was counted in PTX")
     expect(not said or said == right, f"by PTX {right}, not {said}")
     expect(seen == right, f"{seen}, not {right}")
-    return f"{sum(values[0] for values in seen.values())} accesses by both routes", outcome
+    return f"{sum(values[0] for values in seen.values())} accesses by both routes"
 
 
-@check
-def points_beside_calls(lab):
-    """Kernels that call functions of the driver: their own accesses are counted, and that the others' are not is told;
-    an assertion that fails does so as without programs."""
-    counted, outcome = same_as_ptx(lab, "supplied")
+def beside_calls(lab, name):
+    """Kernels that call functions of the driver: their own accesses are counted, and that the others' are not is told."""
+    only_known(lab)
+    program = lab.program(name)
+    seen, said, outcome = counted_by(lab, "graft", program, lab.bare(program))
+    expect(seen == said, f"{seen}, not {said}")
     expect(outcome.left_out() == 0, f"{outcome.left_out()} kernels have none: {outcome.refusals()}")
     told = outcome.refusals("not all in")
     expect(outcome.left_out("not all in") == 3 and all(SUPPLIED in reason for reason in told.values()), f"told: {told}")
-    failing = lab.program("fault")
-    same_output(lab.run_object("points", failing, "assert", env=forced("graft")), lab.bare(failing, "assert"))
-    return counted
+    return f"{sum(values[0] for values in seen.values())} accesses"
+
+
+@check
+def points_before_a_fault(lab):
+    """An assertion that fails does so as without programs."""
+    only_known(lab)
+    program = lab.program("fault")
+    same_output(lab.run_object("points", program, "assert", env=forced("graft")), lab.bare(program, "assert"))
+    return "same output"
 
 
 @check
@@ -115,8 +123,10 @@ def output_stays(lab, name, *args):
             f"{outcome.left_out('not all in')} without some: {sorted(set(outcome.refusals().values()))}")
 
 
-for name in ("vecadd", "points"):
-    add_check(f"points_{name}", lambda lab, name=name: same_as_ptx(lab, name)[0])
+for name in ("vecadd", "points", "supplied"):
+    add_check(f"points_{name}", lambda lab, name=name: same_as_ptx(lab, name))
+for name in ("supplied", "supplied-linked"):
+    add_check(f"points_calls_{name}", lambda lab, name=name: beside_calls(lab, name))
 for name, args in (("cublas", ()), ("sort", ()), ("torch-step", ("eager",)), ("with-triton", ())):
     add_check(f"points_{name}", lambda lab, name=name, args=args: output_stays(lab, name, *args), slow=True)
 

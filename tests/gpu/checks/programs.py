@@ -92,6 +92,7 @@ RUNS = {
     "sort": Run("sort"),
     "sparse": Run("sparse", **LIBRARY),
     "supplied": Run("supplied"),
+    "supplied-linked": Run("supplied-linked", **LIBRARY),
     "surface": Run("surface", accesses=False),
     "texture": Run("texture"),
     "torch-compiled": Run("torch-step", ("compiled",), slow=True, **LIBRARY),

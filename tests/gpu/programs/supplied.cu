@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels that call functions which the driver supplies: assertions that hold, printf by one thread, room from the
- * heap; between accesses whose values are needed behind the call, and beside threads of the same warp that access
+ * heap; and one of the compiler's; between accesses whose values are needed behind the call, and beside threads of the same warp that access
  * memory meanwhile.  On standard error, for each kind, a line of what there was to see: kind, space, how many, bytes.
  */
 #include "common.h"
@@ -36,6 +36,15 @@ __global__ void printing(volatile int *out, const volatile int *in)
 	out[i] = first * 3 + in[(i + 1) % N];
 }
 
+/* Dividing numbers of 64 bits is a function of the compiler's. */
+__global__ void dividing(volatile int *out, const volatile int *in)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	unsigned long long first = in[i] * 0x9e3779b97f4a7c15ull, second = in[(i + 1) % N];
+
+	out[i] = (int)(first / (second | 1));
+}
+
 /* Odd threads and even ones are apart for a while. */
 __global__ void allotting(volatile int *out, const volatile int *in)
 {
@@ -66,8 +75,8 @@ static uint64_t take(const int *out)
 int main(void)
 {
 	static const unsigned long long counts[KINDS] = {
-		2 * N + 2 * N + N + TURNS * N / 2,
-		N + N + N + TURNS * N / 2,
+		2 * N + 2 * N + 2 * N + N + TURNS * N / 2,
+		N + N + N + N + TURNS * N / 2,
 		N,
 	};
 	std::vector<int> host(N);
@@ -83,6 +92,8 @@ int main(void)
 	LAUNCH(asserting, BLOCKS, WIDTH, 0, 0, out, in);
 	sum = sum * 31 + take(out);
 	LAUNCH(printing, BLOCKS, WIDTH, 0, 0, out, in);
+	sum = sum * 31 + take(out);
+	LAUNCH(dividing, BLOCKS, WIDTH, 0, 0, out, in);
 	sum = sum * 31 + take(out);
 	LAUNCH(allotting, BLOCKS, WIDTH, 0, 0, out, in);
 	sum = sum * 31 + take(out);
