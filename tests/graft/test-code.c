@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/agent/graft/stack.h"
 #include "lib/agent/graft/stub.h"
 #include "tests/graft/common.h"
 #include "tests/graft/stubs.h"
@@ -82,6 +83,27 @@ START_TEST(entry_comes_back)
 END_TEST
 
 /* The numbers that differ from kernel to kernel stand where the special registers were read. */
+/* Stubs without a stack do not load its pointer; the kernel's own load has come to the end of the entry's. */
+START_TEST(no_load_of_the_stack_pointer)
+{
+	struct view before, after;
+	unsigned loads = 0;
+	struct grafted g;
+
+	graft(&g, 90, "entry", "exit");
+	ck_assert_int_eq(g.r, 0);
+	look(&before, g.before, "own_stack");
+	look(&after, g.after, "own_stack");
+	ck_assert(gt_loads_stack_pointer(word(&before, 0)));
+	for (uint64_t at = 0; at < after.size; at += GT_WORD)
+		loads += gt_loads_stack_pointer(word(&after, at));
+	ck_assert_uint_eq(loads, 1);
+	gt_elf_close(&before.elf);
+	gt_elf_close(&after.elf);
+	release(&g);
+}
+END_TEST
+
 START_TEST(numbers_are_filled_in)
 {
 	static const char *const names[] = { "params_4096", "params_5000", "three_exits" };
@@ -277,6 +299,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, exits_lead_to_the_probes, 0, 3);
 	tcase_add_loop_test(tcase, entry_comes_back, 0, 3);
+	tcase_add_test(tcase, no_load_of_the_stack_pointer);
 	tcase_add_loop_test(tcase, numbers_are_filled_in, 0, 9);
 	tcase_add_loop_test(tcase, exit_stubs_leave_the_warp_alone, 0, 3 * TEST_STUBS);
 	tcase_add_loop_test(tcase, values_of_the_block, 0, 3);

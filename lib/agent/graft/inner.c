@@ -22,13 +22,6 @@ static bool needs_alignment(gt_word word)
 	return false;
 }
 
-/* Perhaps: where an instruction has no register it may have a number. */
-static bool may_name_stack(gt_word word)
-{
-	return gt_bits(word, 24, 8) == GT_STACK_POINTER || gt_bits(word, 32, 8) == GT_STACK_POINTER ||
-	       gt_bits(word, 64, 8) == GT_STACK_POINTER;
-}
-
 static const char *make_room_at_once(struct gt_graft_stub *stub, unsigned index)
 {
 	int32_t moved = gt_stack_moved(stub->words[index]);
@@ -36,7 +29,7 @@ static const char *make_room_at_once(struct gt_graft_stub *stub, unsigned index)
 	if (moved >= 0 || moved < -65536 || stub->own_stack)
 		return "the probes' machine code uses its stack in an unknown way";
 	for (unsigned i = 1; i < index; i++)
-		if (may_name_stack(stub->words[i]) || gt_has_target(stub->words[i]))
+		if (gt_may_read_stack_pointer(stub->words[i]) || gt_has_target(stub->words[i]))
 			return "the probes' machine code uses its stack in an unknown way";
 	stub->own_stack = (uint32_t)-moved;
 	stub->words[index] = gt_make_nop_like(stub->words[index]);

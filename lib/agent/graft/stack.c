@@ -9,6 +9,20 @@ bool gt_loads_stack_pointer(gt_word word)
 	       gt_bits(word, 24, 8) == GT_RZ && gt_bits(word, 38, 21) == STACK_TOP && gt_bits(word, 73, 3) == 4;
 }
 
+/* Arithmetic whose second operand, from bit 32 on, is a number, a constant's place or a uniform register. */
+static bool has_other_operand(gt_word word)
+{
+	unsigned proper = gt_op_proper(word);
+
+	return (proper < 0x080 || (proper >= 0x100 && proper < 0x114)) && gt_op_form(word) != 1;
+}
+
+bool gt_may_read_stack_pointer(gt_word word)
+{
+	return gt_bits(word, 24, 8) == GT_STACK_POINTER || gt_bits(word, 64, 8) == GT_STACK_POINTER ||
+	       (gt_bits(word, 32, 8) == GT_STACK_POINTER && !has_other_operand(word));
+}
+
 bool gt_moves_stack_pointer(gt_word word)
 {
 	bool viadd = gt_op(word) == GT_OP_VIADD_IMM;

@@ -10,6 +10,9 @@
 /* As every kernel begins. */
 bool gt_loads_stack_pointer(gt_word word);
 
+/* Perhaps: where an instruction has no register it may have a number. */
+bool gt_may_read_stack_pointer(gt_word word);
+
 /* The register and a number, as functions make and give up room; gt_stack_moved(): by how much. */
 bool gt_moves_stack_pointer(gt_word word);
 int32_t gt_stack_moved(gt_word word);
