@@ -168,14 +168,37 @@ static void write_exit(FILE *out, const char *label)
 	fprintf(out, "%s:\n\tret;\n", label);
 }
 
-void machine_add_timed(struct machine *machine, unsigned early)
+static const char *value_of(const char *at, const struct machine_place *place)
+{
+	for (; place && place->name; place++)
+		if (!strncmp(at, place->name, strlen(place->name)))
+			return place->value;
+	return NULL;
+}
+
+/* The timeline's probes, to which special registers have the values of `place`. */
+static void write_timeline(struct machine *machine, const struct machine_place *place)
 {
 	char *text = gt_timeline_link(machine->slots, RING0_DATA, RING0_BYTES);
-	FILE *out = machine->out;
+	const char *value;
 
 	ck_assert_ptr_nonnull(text);
-	fputs(text, out);
+	for (const char *at = text; *at; at++) {
+		value = value_of(at, place);
+		if (value) {
+			fputs(value, machine->out);
+			at = strchr(at, ';');
+		}
+		fputc(*at, machine->out);
+	}
 	free(text);
+}
+
+void machine_add_timed(struct machine *machine, unsigned early, const struct machine_place *place)
+{
+	FILE *out = machine->out;
+
+	write_timeline(machine, place);
 	begin_kernel(out, "timed");
 	fputs("\tmov.u32 %t, %tid.x;\n"
 	      "\tsetp.ne.u32 %p, %t, 0;\n"

@@ -35,12 +35,18 @@ char *machine_link(struct machine *machine, const char *program, char **ret_func
 /* Adds kernel NAME, which calls a program once in each thread. */
 void machine_add(struct machine *machine, const char *program);
 
+/* What a special register is taken for: "%ctaid.x" and a number.  A list ends with no name. */
+struct machine_place {
+	const char *name, *value;
+};
+
 /*
  * Adds kernel "timed", which calls the timeline's probes as the agent would: at entry
  * for the first thread of each block, at exit for each group of threads that leaves
  * together.  Threads whose lane is below `early` leave before the others.
+ * place: where the probes think that they are; NULL: where they are.
  */
-void machine_add_timed(struct machine *machine, unsigned early);
+void machine_add_timed(struct machine *machine, unsigned early, const struct machine_place *place);
 
 /* Runs a kernel; launch is the launch parameter's first word. */
 void machine_run(struct machine *machine, const char *kernel, uint64_t launch, unsigned blocks, unsigned threads);

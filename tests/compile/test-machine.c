@@ -341,7 +341,7 @@ START_TEST(timeline)
 	for (early = 0; early < 8; early += 7) {
 		struct machine *machine = machine_new(false);
 
-		machine_add_timed(machine, early);
+		machine_add_timed(machine, early, NULL);
 		for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++, launch++) {
 			machine_run(machine, "timed", 5ull << 48 | launch, shapes[i][0], shapes[i][1]);
 			check_kernel(machine, launch);
@@ -354,6 +354,29 @@ START_TEST(timeline)
 }
 END_TEST
 
+/*
+ * A grid of 2^33 blocks: block (0,0,1) has number 2^32, so it is not the first of its class, which takes away
+ * the 2^27 blocks of 1 thread that there are; it only leaves.
+ */
+START_TEST(timeline_huge)
+{
+	static const struct machine_place at[][7] = {
+		{ { "%nctaid.x", "131072" }, { "%nctaid.y", "32768" }, { "%nctaid.z", "2" },
+		  { "%ctaid.x", "0" }, { "%ctaid.y", "0" }, { "%ctaid.z", "1" }, { NULL, NULL } },
+		{ { "%nctaid.x", "131072" }, { "%nctaid.y", "32768" }, { "%nctaid.z", "2" },
+		  { "%ctaid.x", "0" }, { "%ctaid.y", "0" }, { "%ctaid.z", "0" }, { NULL, NULL } },
+	};
+	static const int64_t left[] = { 1, 1 - (1 << 27) };
+	struct machine *machine = machine_new(false);
+	const struct gt_launch_slots *rows = (const void *)(machine->dev + machine->slots);
+
+	machine_add_timed(machine, 0, at[_i]);
+	machine_run(machine, "timed", 5, 1, 1);
+	ck_assert_int_eq((int64_t)rows->threads[0][5], left[_i]);
+	machine_free(machine);
+}
+END_TEST
+
 /* A launch without a slot: no record, one lost, and nobody's slot is touched. */
 START_TEST(timeline_without_slot)
 {
@@ -362,7 +385,7 @@ START_TEST(timeline_without_slot)
 	struct gt_rec_kernel kernel;
 	struct gt_record header;
 
-	machine_add_timed(machine, 0);
+	machine_add_timed(machine, 0, NULL);
 	machine_run(machine, "timed", 7ull << GT_SLOT_BITS, 10, 64);
 	ck_assert_int_eq(take_record(&ring, &header, &kernel), 0);
 	ck_assert_uint_eq(machine_ctl(machine, 0)->lost, 1);
@@ -384,7 +407,7 @@ START_TEST(timeline_full)
 	struct gt_record header;
 	unsigned i, delivered = 0;
 
-	machine_add_timed(machine, 0);
+	machine_add_timed(machine, 0, NULL);
 	machine_ctl(machine, 0)->credits = 480;		/* as if all but ten were taken */
 	for (i = 1; i <= 12; i++)
 		machine_run(machine, "timed", i, 2, 2);
@@ -416,6 +439,7 @@ int main(void)
 	tcase_add_loop_test(tcase, table_churn, 0, 2);
 	tcase_add_loop_test(tcase, recent_storm, 0, 2);
 	tcase_add_test(tcase, timeline);
+	tcase_add_loop_test(tcase, timeline_huge, 0, 2);
 	tcase_add_test(tcase, timeline_without_slot);
 	tcase_add_test(tcase, timeline_full);
 	suite_add_tcase(suite, tcase);
