@@ -320,7 +320,7 @@ START_TEST(points_inside)
 	attach(GT_POINT_BLOCK, "leave", "endless", 2);
 	module = build(TEST_DATA, "kernels.90.cubin", &image);
 	expect("three_exits", GT_ROUTE_GRAFT, GT_REASON_NO_PTX, 1);
-	ck_assert_str_eq(records[find("three_exits")].reason, "without programs at instructions and blocks, which need PTX");
+	ck_assert_str_eq(records[find("three_exits")].reason, "without programs at instructions and blocks, which need PTX, and the image has none");
 	expect("no_params", GT_ROUTE_GRAFT, GT_REASON_NONE, 1);
 	drop(module, image);
 	gt_session.probes[0].kernel = "no_params";
@@ -349,7 +349,7 @@ START_TEST(accesses_inside)
 	expect("shared", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 2);
 	ck_assert_str_eq(records[find("shared")].reason, "without 1 of 2 instructions that access memory "
 			 "(in shared memory 1, in local memory 0, of other forms 0), "
-			 "and without programs at instructions and blocks, which need PTX");
+			 "and without programs at instructions and blocks, which need PTX, and the image has none");
 	expect("places", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 2);
 	ck_assert_str_eq(records[find("places")].reason, "without 1 of 33 instructions that access memory "
 			 "(in shared memory 0, in local memory 1, of other forms 0)");
@@ -381,7 +381,7 @@ START_TEST(accesses_of_the_driver)
 	ck_assert_str_eq(records[find("asserts")].reason, "without " DRIVERS);
 	expect("only_asserts", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 1);
 	ck_assert_str_eq(records[find("only_asserts")].reason, "without " DRIVERS
-			 ", and without programs at instructions and blocks, which need PTX");
+			 ", and without programs at instructions and blocks, which need PTX, and the image has none");
 	expect("by_pointer", GT_ROUTE_NONE, GT_REASON_UNSUPPORTED, 0);
 	ck_assert_str_eq(records[find("by_pointer")].reason, "programs cannot run at this kernel's memory accesses: "
 			 "which functions it calls cannot be told, and their accesses would not be seen");
@@ -578,6 +578,33 @@ START_TEST(fatbin_with_newer_text)
 }
 END_TEST
 
+/* So is PTX that cannot be unpacked, also where it is only some programs that need it. */
+START_TEST(fatbin_with_damaged_text)
+{
+	char expected[sizeof(records[0].reason)];
+	struct gt_source source;
+	struct gt_module *module;
+	size_t size;
+	void *image = load_fixture(TEST_FATBINS, "size.fatbin", &size);
+
+	attach(GT_POINT_LOAD, "told_load", "*", 0);
+	attach(GT_POINT_BLOCK, "leave", "scale", 1);
+	ck_assert(gt_source_open(image, 90, &source));
+	for (unsigned i = 0; i < source.image.member_count; i++)
+		if (source.image.members[i].kind == GT_MEMBER_PTX)
+			source.image.members[i].stored_size = 4;
+	module = gt_build(&source);
+	ck_assert_ptr_nonnull(module);
+	expect("scale", GT_ROUTE_GRAFT, GT_REASON_NO_PTX, 1);
+	ck_assert_ptr_nonnull(source.damage);
+	snprintf(expected, sizeof(expected),
+		 "without programs at instructions and blocks, which need PTX, and the image's is of no use: %s", source.damage);
+	ck_assert_str_eq(records[find("scale")].reason, expected);
+	gt_source_close(&source);
+	drop(module, image);
+}
+END_TEST
+
 /* Text that would take long to compile is left, where machine code takes programs. */
 START_TEST(fatbin_with_long_text)
 {
@@ -603,9 +630,39 @@ START_TEST(fatbin_with_long_text)
 }
 END_TEST
 
+#define KERNEL(name, parameters) ".visible .entry " name "(" parameters ")\n{\n\tret;\n}\n"
+
+/* Text in which one kernel would lose what it has by machine code is left, and that does for the others what it can. */
+START_TEST(fatbin_with_text_for_some)
+{
+	static const char text[] = ".version 7.8\n.target sm_90\n.address_size 64\n"
+				   KERNEL("scale", ".param .u64 a, .param .f32 k, .param .u32 n")
+				   KERNEL("_Z7reverseIdEvPT_", ".param .b8 a[4080]");
+	struct gt_source source;
+	struct gt_module *module;
+	size_t size;
+	void *image = load_fixture(TEST_FATBINS, "size.fatbin", &size);
+
+	attach(GT_POINT_LOAD, "told_load", "scale", 0);
+	attach(GT_POINT_BLOCK, "leave", "scale", 1);
+	attach(GT_POINT_ENTRY, "entry", "*reverse*", 2);
+	ck_assert(gt_source_open(image, 90, &source));
+	source.ptx = strdup(text);
+	source.ptx_size = strlen(text);
+	module = gt_build(&source);
+	ck_assert_ptr_nonnull(module);
+	expect("_Z7reverseIdEvPT_", GT_ROUTE_GRAFT, GT_REASON_NONE, 4);
+	expect("scale", GT_ROUTE_GRAFT, GT_REASON_NO_PTX, 1);
+	ck_assert_str_eq(records[find("scale")].reason,
+			 "without programs at instructions and blocks, which need PTX, and the image's is of no use: "
+			 "some kernels would be without theirs: 4080 bytes of parameters leave no room for 24 more (limit 4096)");
+	gt_source_close(&source);
+	drop(module, image);
+}
+END_TEST
+
 /* ---- PTX alone ---- */
 
-#define KERNEL(name, parameters) ".visible .entry " name "(" parameters ")\n{\n\tret;\n}\n"
 
 /* Its neighbours are served. */
 START_TEST(one_kernel_at_the_limit)
@@ -704,6 +761,8 @@ int main(void)
 	tcase_add_loop_test(tcase, fatbin, 0, 7);
 	tcase_add_test(tcase, fatbin_with_long_text);
 	tcase_add_loop_test(tcase, fatbin_with_newer_text, 0, 4);
+	tcase_add_test(tcase, fatbin_with_damaged_text);
+	tcase_add_test(tcase, fatbin_with_text_for_some);
 	tcase_add_test(tcase, newer_text_alone);
 	tcase_add_test(tcase, one_kernel_at_the_limit);
 	tcase_add_test(tcase, every_kernel_at_the_limit);

@@ -17,7 +17,7 @@ struct gt_source {
 	const struct gt_member *ptx_member, *cubin_member;	/* NULL: the image has none that fits */
 	void *ptx;		/* unpacked by gt_source_ptx(): text, NUL-terminated */
 	size_t ptx_size;
-	char ptx_useless[512];	/* why no program can go into it; empty: some can, or nobody has tried */
+	char ptx_useless[576];	/* why programs do not go into it; empty: they may, or nobody has tried */
 	void *cubin;		/* unpacked by gt_source_cubin() */
 	size_t cubin_size;
 	const char *damage;	/* why a member could not be unpacked */

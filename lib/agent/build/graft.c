@@ -207,8 +207,8 @@ static void tell_left_out(const struct gt_graft_build *build, struct kernel_plan
 	if (result->calls_driver)
 		lacks(plan, reason, "the accesses of functions that the driver supplies (as for assert, printf, malloc)");
 	if (plan->left_out)
-		lacks(plan, reason, "programs at %s, which need PTX%s%s", ptx_points(build, plan),
-		      build->source->ptx_member ? say_ptx(build) : "", build->source->ptx_useless);
+		lacks(plan, reason, "programs at %s, which need PTX%s%s", ptx_points(build, plan), say_ptx(build),
+		      build->source->ptx_useless);
 }
 
 static void take_without_accesses(struct kernel_plan *plan)

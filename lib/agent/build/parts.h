@@ -42,8 +42,8 @@ void gt_module_sort(struct gt_module *module);
 enum gt_ptx_least { GT_PTX_NONE, GT_PTX_SOME, GT_PTX_ALL };
 
 /*
- * NULL: fewer get them, and nothing has been reported; or out of memory.  When none gets them source->ptx_useless
- * says why, and for machine code it is from then on as if there were no PTX.
+ * NULL: fewer get them, and nothing has been reported: source->ptx_useless says why, and for machine code it is from
+ * then on as if there were no PTX.  Or out of memory.
  */
 struct gt_module *gt_build_from_ptx(struct gt_source *source, enum gt_ptx_least least);
 

@@ -372,9 +372,9 @@ static const char *first_refusal(const struct ptx_build *build)
 	return k < build->count ? build->kernels[k].why : "no attached program asks for its kernels";
 }
 
-static void set_useless(struct gt_source *source, const char *why)
+static void set_useless(struct gt_source *source, const char *some, const char *why)
 {
-	snprintf(source->ptx_useless, sizeof(source->ptx_useless), "%s", why);
+	snprintf(source->ptx_useless, sizeof(source->ptx_useless), "%s%s", some, why);
 }
 
 /* Text that cannot be read has no kernels that are known. */
@@ -382,7 +382,7 @@ static struct gt_module *build_unread(struct gt_source *source, const char *why,
 {
 	struct gt_module *module;
 
-	set_useless(source, why);
+	set_useless(source, "", why);
 	if (least != GT_PTX_NONE)
 		return NULL;
 	module = gt_module_new(source, 0);
@@ -414,10 +414,10 @@ struct gt_module *gt_build_from_ptx(struct gt_source *source, enum gt_ptx_least 
 		} else {
 			refuse_all(&build, GT_REASON_COMPILE, why);
 		}
-		if (!build.planned)
-			set_useless(source, first_refusal(&build));
 		if (is_enough(&build, least))
 			module = finish(&build, source);
+		else
+			set_useless(source, build.planned ? "some kernels would be without theirs: " : "", first_refusal(&build));
 	}
 	build_done(&build);
 	return module;
