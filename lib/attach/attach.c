@@ -8,6 +8,7 @@
 #include "lib/attach/link.h"
 #include "lib/attach/shared.h"
 #include "lib/attach/spread.h"
+#include "lib/attach/warnings.h"
 #include "lib/compile/compile.h"
 #include "lib/ctx.h"
 #include "lib/object/object.h"
@@ -155,6 +156,11 @@ static int add_gpu_program(struct gputrace_link *link, struct gputrace_program *
 
 	if (r)
 		return r;
+	r = gt_program_warn(program);
+	if (r) {
+		gputrace_image_unref(image);
+		return r;
+	}
 	probe.flags = gt_image_wants(image) | (program->adds_later ? GT_PROBE_ADDS_LATER : 0);
 	r = gt_image_link(image, next_number(link->target), &env, &text, &function);
 	gputrace_image_unref(image);

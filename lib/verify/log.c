@@ -66,8 +66,7 @@ static const struct gt_line *find_line(const struct gt_prog *prog, unsigned insn
 	return found;
 }
 
-/* "insn 7 `r0 = *(u64 *)(r1 + 8)` (vec.bpf.c:12 `u64 x = *p;`)" */
-static void describe(const struct gt_prog *prog, unsigned insn, char *text, size_t size)
+void gt_describe_insn(const struct gt_prog *prog, unsigned insn, char *text, size_t size)
 {
 	const struct gt_line *line = find_line(prog, insn);
 	const struct bpf_insn *second = NULL;
@@ -95,13 +94,13 @@ static void describe(const struct gt_prog *prog, unsigned insn, char *text, size
 
 int gt_refuse(struct gt_verifier *v, unsigned insn, const char *repair, const char *reason, ...)
 {
-	char where[320], why[400];
+	char where[GT_DESCRIPTION_SIZE], why[400];
 	va_list args;
 
 	va_start(args, reason);
 	vsnprintf(why, sizeof(why), reason, args);
 	va_end(args);
-	describe(v->prog, insn, where, sizeof(where));
+	gt_describe_insn(v->prog, insn, where, sizeof(where));
 	/* The last line must be there however long the log has become. */
 	v->log.truncated = 0;
 	if (v->log.length > GT_LOG_LIMIT - 1024)
@@ -112,19 +111,34 @@ int gt_refuse(struct gt_verifier *v, unsigned insn, const char *repair, const ch
 			where, why, repair ? "; " : "", repair ? repair : "");
 }
 
-void gt_warn(struct gt_verifier *v, unsigned insn, const char *format, ...)
+static void say(struct gt_verifier *v, const char *what, unsigned insn, const char *format, va_list args)
 {
-	char where[320];
-	va_list args;
+	char where[GT_DESCRIPTION_SIZE];
 
 	if (v->opts.log_level < 1)
 		return;
-	describe(v->prog, insn, where, sizeof(where));
-	gt_log_printf(&v->log, "warning: %s: ", where);
-	va_start(args, format);
+	gt_describe_insn(v->prog, insn, where, sizeof(where));
+	gt_log_printf(&v->log, "%s: %s: ", what, where);
 	gt_log_vprintf(&v->log, format, args);
-	va_end(args);
 	gt_log_printf(&v->log, "\n");
+}
+
+void gt_warn(struct gt_verifier *v, unsigned insn, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(v, "warning", insn, format, args);
+	va_end(args);
+}
+
+void gt_hint(struct gt_verifier *v, unsigned insn, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(v, "hint", insn, format, args);
+	va_end(args);
 }
 
 static void log_reg(struct gt_log *log, unsigned regno, const struct gt_reg *reg)

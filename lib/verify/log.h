@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 struct bpf_insn;
+struct gt_prog;
 
 #define GT_LOG_LIMIT (1u << 20)
 
@@ -23,5 +24,10 @@ void gt_log_vprintf(struct gt_log *log, const char *format, va_list args);
 /* disasm.c: an instruction as text, in the notation of the kernel and llvm. */
 #define GT_DISASM_SIZE 96
 void gt_disasm(const struct bpf_insn *insn, const struct bpf_insn *second, char text[GT_DISASM_SIZE]);
+
+
+/* "insn 7 `r0 = *(u64 *)(r1 + 8)` (vec.bpf.c:12 `u64 x = *p;`)" */
+#define GT_DESCRIPTION_SIZE 320
+void gt_describe_insn(const struct gt_prog *prog, unsigned insn, char *text, size_t size);
 
 #endif

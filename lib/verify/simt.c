@@ -407,7 +407,7 @@ static void suggest_per_warp(struct gt_verifier *v)
 	for (unsigned at = 0; at < v->prog->insn_count; at++)
 		if (v->facts[at].reached && is_per_thread(v, at))
 			return;
-	gt_warn(v, 0, "every thread runs this program, and nothing in it tells the threads of a warp apart; where one result per warp is enough, a section cuda.warp/ costs a 32nd");
+	gt_hint(v, 0, "every thread runs this program, and nothing in it tells the threads of a warp apart; where one result per warp is enough, a section cuda.warp/ costs a 32nd");
 }
 
 int gt_verify_simt(struct gt_verifier *v)

@@ -96,8 +96,10 @@ int gt_refuse(struct gt_verifier *v, unsigned insn, const char *repair, const ch
 	__attribute__((format(printf, 4, 5)));
 /* The registers before an instruction, for log level 2. */
 void gt_log_state(struct gt_verifier *v, const struct gt_state *state);
-/* A warning, when the log level asks for it. */
+/* A warning, when the log level asks for it; what could be better, too. */
 void gt_warn(struct gt_verifier *v, unsigned insn, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void gt_hint(struct gt_verifier *v, unsigned insn, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* A ring record was given back, or never was one.  jump.c */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Additions written as a load, an addition and a store: which of them become one, and that all programs compute the same. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/attach/plain.h"
+#include "lib/attach/warnings.h"
 #include "lib/object/object.h"
 #include "tests/compile/common.h"
 
@@ -205,6 +207,67 @@ START_TEST(another_reads)
 }
 END_TEST
 
+/* Counts that are lost are warned of: in the program's log, and by the context's. */
+static char logged[512];
+
+static void keep(void *data, int level, const char *text)
+{
+	(void)data;
+	ck_assert_int_eq(level, GPUTRACE_LOG_WARNING);
+	snprintf(logged, sizeof(logged), "%s", text);
+}
+
+static const struct {
+	const char *section;
+	uint32_t type;
+	bool lost;
+} places[] = {
+	{ "cuda/entry:*", BPF_MAP_TYPE_ARRAY, true },
+	{ "cuda.cta/entry:*", BPF_MAP_TYPE_ARRAY, true },
+	{ "cuda.cta/entry:*", GPUTRACE_MAP_TYPE_SM_ARRAY, true },
+	{ "cuda.warp/entry:*", GPUTRACE_MAP_TYPE_BLOCK_ARRAY, true },
+	{ "cuda/entry:*", GPUTRACE_MAP_TYPE_WARP_ARRAY, true },
+	{ "cuda.cta/entry:*", GPUTRACE_MAP_TYPE_BLOCK_ARRAY, false },
+	{ "cuda.warp/entry:*", GPUTRACE_MAP_TYPE_WARP_ARRAY, false },
+	{ "cuda/entry:*", GPUTRACE_MAP_TYPE_THREAD_ARRAY, false },
+};
+
+START_TEST(lost_counts)
+{
+	/* Counts, and reads the count for another number. */
+	static const struct bpf_insn code[] = {
+		{ .code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = 10, .off = -4 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10 }, ALU(BPF_ALU64, BPF_ADD, 2, -4),
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD }, { 0 },
+		CALL(BPF_FUNC_map_lookup_elem), JUMP(BPF_JEQ, 0, 0, 5),
+		LOAD(BPF_DW, 3, 0, 0), ALU(BPF_ALU64, BPF_ADD, 3, 1), STORE(BPF_DW, 0, 0, 3),
+		LOAD(BPF_DW, 4, 0, 0), STORE(BPF_DW, 0, 8, 4), END,
+	};
+	struct gputrace_map_opts opts = {
+		.size = sizeof(opts), .type = places[_i].type, .key_size = 4, .value_size = 32, .max_entries = 1,
+	};
+	struct gputrace_ctx_opts ctx_opts = { .size = sizeof(ctx_opts), .log = keep };
+	struct gputrace_program *program;
+	struct gputrace_ctx *ctx;
+	const char *log;
+
+	teardown();
+	logged[0] = 0;
+	ck_assert_int_eq(gputrace_ctx_new(&ctx_opts, &ctx), 0);
+	ck_assert_int_eq(gputrace_object_new(ctx, "additions", &object), 0);
+	ck_assert_int_eq(gputrace_object_add_map(object, "values", &opts, &map), 0);
+	ck_assert_int_eq(gputrace_object_add_program(object, "counts", places[_i].section, code, length(code), &program), 0);
+	ck_assert_int_eq(gt_join_additions(object), 0);
+	gputrace_image_unref(compile_probe(object, "counts", true));
+	ck_assert_int_eq(gt_program_warn(program), 0);
+	log = gputrace_program_get_log(program);
+	ck_assert_msg(!!strstr(log, "warning: insn 9 `*(u64 *)(r0 +0) = r3`: threads that add to map values here at the same "
+			       "time lose what others add; use __sync_fetch_and_add()\n") == places[_i].lost, "%s", log);
+	ck_assert_msg(!!strstr(logged, "program counts: insn 9 ") == places[_i].lost, "%s", logged);
+	gputrace_ctx_unref(ctx);
+}
+END_TEST
+
 /* A program that is refused may do anything by the time that it is not. */
 START_TEST(another_is_refused)
 {
@@ -227,6 +290,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, each_case, 0, sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(tcase, another_reads);
+	tcase_add_loop_test(tcase, lost_counts, 0, sizeof(places) / sizeof(places[0]));
 	tcase_add_test(tcase, another_is_refused);
 	return run_case("additions", tcase);
 }
