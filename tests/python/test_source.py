@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """BPF C from Python."""
 import os
+import pathlib
+import tempfile
 import unittest.mock
 
 from common import EventType, Run, gputrace, main, unittest
@@ -58,6 +60,29 @@ class Source(unittest.TestCase):
     def test_warnings_are_pythons(self):
         with self.assertWarnsRegex(UserWarning, "program.bpf.c:1:12: warning: unused function"):
             gputrace.compile_bpf("static int f(void) { return 0; }\n")
+
+    def test_refusals_show_the_line(self):
+        text = "SEC(\"cuda/entry:*\") int f(void *ctx)\n{\n\treturn *(__u64 *)(ctx + 4096);\n}\n"
+        program = gputrace.bpf(text, name="tools/far.bpf.c").program("f")
+        with self.assertRaisesRegex(gputrace.Error, r"\(tools/far\.bpf\.c:3 `return \*\(__u64 \*\)\(ctx \+ 4096\);`\)"):
+            program.compile_ptx()
+
+    def test_headers_of_the_working_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "number.h").write_text("#define NUMBER 34\n")
+            before = os.getcwd()
+            os.chdir(folder)
+            try:
+                object = gputrace.bpf('#include "number.h"\nSEC("cuda/entry:*") int f(void *ctx) { return NUMBER; }\n')
+            finally:
+                os.chdir(before)
+        self.assertEqual(object.program("f").compile_host(cache=False).run(), 34)
+
+    def test_lost_counts_are_warned_of(self):
+        text = BLOCKS.replace("__sync_fetch_and_add(count, 1);", "*count += 1;").replace(
+            "return 0;", "index = 3;\n\tcount = bpf_map_lookup_elem(&blocks, &index);\n\tif (count)\n\t\t*count = 7;\n\treturn 0;")
+        with self.assertWarnsRegex(UserWarning, r"^program .*program\.bpf\.c:\d+ `\*count \+= 1;`\): threads that add to map blocks "):
+            Run("vecadd", "1", object=gputrace.bpf(text))
 
     def test_without_clang(self):
         with unittest.mock.patch.dict(os.environ, {"CLANG": "no-such-clang"}):

@@ -261,6 +261,7 @@ class Tracing(unittest.TestCase):
         t.stop()
         self.assertEqual((t.kernels(), t.launches(), t.summary(), t.loaded, t.lost), ([], 0, [], [], 0))
         self.assertIn("0 launches", str(t))
+        self.assertIn("this process launched no kernel", str(t))
         self.assertIn("not begun", repr(t))
         with self.assertRaises(ValueError):
             t.save("/dev/null")

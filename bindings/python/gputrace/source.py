@@ -20,12 +20,8 @@ from .ctx import Context
 from .error import Error
 from .object import Object
 
-PRELUDE = """\
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-#include <gputrace/bpf/gputrace_gpu.h>
-"""
 HEADER = "gputrace/bpf/gputrace_gpu.h"
+PRELUDE = ["linux/bpf.h", "bpf/bpf_helpers.h", HEADER]
 CLANGS = ["clang", "clang-19", "clang-21", "clang-20", "clang-18", "clang-17", "clang-16"]
 
 
@@ -86,13 +82,14 @@ def _pkg_config() -> str:
         return ""
 
 
-def _diagnostics(output: str, name: str, lines: List[str]) -> List[Diagnostic]:
+def _diagnostics(output: str, path: pathlib.Path, name: str, lines: List[str]) -> List[Diagnostic]:
     found = []
     pattern = r"^(.*?):(\d+):(\d+): (fatal error|error|warning|note): (.*)$"
     for file, line, column, severity, message in re.findall(pattern, output, flags=re.MULTILINE):
         number = int(line)
-        source = lines[number - 1] if file == name and 0 < number <= len(lines) else ""
-        found.append(Diagnostic(file, number, int(column), severity, message, source))
+        ours = file == str(path)
+        source = lines[number - 1] if ours and 0 < number <= len(lines) else ""
+        found.append(Diagnostic(name if ours else file, number, int(column), severity, message, source))
     return found
 
 
@@ -104,19 +101,22 @@ def compile_bpf(source: str, *, name: str = "program.bpf.c", flags: Sequence[str
     own.  CompileError shows the lines that are wrong, numbered as in source;
     clang's warnings become Python's.
     """
-    prelude = "" if HEADER in source else PRELUDE
-    marked = name.replace("\\", "\\\\").replace('"', '\\"')
     command = [find_clang(), "-target", "bpf", "-O2", "-g", "-Wall", "-fno-color-diagnostics",
-               "-fno-caret-diagnostics", "-I" + include_folder()]
+               "-fno-caret-diagnostics", "-I" + include_folder(), "-iquote", os.getcwd()]
     multiarch = sysconfig.get_config_var("MULTIARCH")
     if multiarch:
         command += ["-idirafter", f"/usr/include/{multiarch}"]
+    if HEADER not in source:
+        command += [word for header in PRELUDE for word in ("-include", header)]
     with tempfile.TemporaryDirectory() as folder:
-        output = pathlib.Path(folder) / "program.bpf.o"
-        command += [*flags, "-x", "c", "-c", "-", "-o", str(output)]
-        done = subprocess.run(command, input=f'{prelude}#line 1 "{marked}"\n{source}', text=True,
+        path = pathlib.Path(folder) / "program.bpf.c"
+        output = path.with_suffix(".o")
+        path.write_text(source)
+        # The object file has the lines with it, and calls their file `name`.
+        command += ["-gdwarf-5", "-gembed-source", f"-fdebug-prefix-map={path}={name}"]
+        done = subprocess.run([*command, *flags, "-c", str(path), "-o", str(output)], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        found = _diagnostics(done.stdout, name, source.split("\n"))
+        found = _diagnostics(done.stdout, path, name, source.split("\n"))
         if done.returncode:
             raise CompileError(EINVAL, "\n".join(map(str, found)) or done.stdout.strip(), 0, found)
         for one in found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 import weakref
 from enum import IntEnum
 from subprocess import TimeoutExpired
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 Path = Union[str, "os.PathLike[str]"]
 
 
+WARNING = "warning: "  # in a program's log
 FAREWELLS = 1000  # messages taken in at the end; not all there will ever be, since children may go on
 
 
@@ -164,10 +166,16 @@ class Target(Handle):
         """Attach a GPU program, or everything in an object: GPU programs, and kernel programs by libbpf.
 
         GPU programs go into kernels loaded from now on, so attach before
-        resume().  Error with errno EACCES: the verifier refused.
+        resume().  Error with errno EACCES: the verifier refused.  What is
+        likely wrong in a program, though it is accepted, becomes a warning.
         """
         how = lib.gputrace_attach_program if isinstance(what, Program) else lib.gputrace_attach_object
-        return self._attach(how, what._pointer)
+        link = self._attach(how, what._pointer)
+        for program in [what] if isinstance(what, Program) else what.programs.values():
+            for line in program.log.splitlines():
+                if line.startswith(WARNING):
+                    warnings.warn(f"program {program.name}: {line[len(WARNING):]}", stacklevel=2)
+        return link
 
     def attach_timeline(self) -> Link:
         """Record start and end of every kernel on the GPU (EventType.KERNEL)."""

@@ -302,6 +302,8 @@ class Trace:
         lines.append(rule)
         lines.append(f"{sum(s.launches for s in sums)} launches, {len(self._runs)} runs, "
                      f"GPU time total: {whole / 1000:.3f} us" + (f", {self.lost} records lost" if self.lost else ""))
+        if not sums:
+            lines.append("this process launched no kernel meanwhile; of programs that it starts, Target.spawn() tells")
         if self._copies:
             lines.append(f"{len(self._copies)} copies and memsets of {sum(c.bytes for c in self._copies)} bytes: "
                          f"{sum(c.duration for c in self._copies) / 1000:.3f} us")
