@@ -75,7 +75,10 @@ GPUTRACE_API struct gputrace_program *gputrace_object_next_program(struct gputra
 GPUTRACE_API struct gputrace_map *gputrace_object_next_map(struct gputrace_object *object,
 							   struct gputrace_map *previous);
 
-/* By name; NULL when there is none. */
+/*
+ * By name; NULL when there is none, which is no error.  Functions of programs and maps that
+ * return int take NULL for a mistake: -EINVAL.
+ */
 GPUTRACE_API struct gputrace_program *gputrace_object_find_program(struct gputrace_object *object,
 								   const char *name);
 GPUTRACE_API struct gputrace_map *gputrace_object_find_map(struct gputrace_object *object,

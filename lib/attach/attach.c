@@ -179,8 +179,10 @@ int gputrace_attach_program(struct gputrace_target *target, struct gputrace_prog
 			    struct gputrace_link **ret_link)
 {
 	struct gputrace_link *link;
-	int r;
+	int r = gt_program_check(program);
 
+	if (r)
+		return r;
 	if (program->point == GPUTRACE_POINT_KERNEL)
 		return gt_error(-EOPNOTSUPP, "%s runs in the operating system's kernel: use gputrace_attach_object()",
 				program->name);

@@ -159,9 +159,10 @@ static int compile(struct gputrace_program *program, const struct gputrace_compi
 {
 	struct gputrace_compile_opts opts;
 	struct gputrace_image *image;
-	int r;
+	int r = gt_program_check(program);
 
-	r = check_opts(user_opts, &opts);
+	if (!r)
+		r = check_opts(user_opts, &opts);
 	if (r < 0)
 		return r;
 	gt_program_set_log(program, NULL);

@@ -61,8 +61,17 @@ void gt_map_free(struct gputrace_map *map)
 	free(map);
 }
 
+static int check_given(const struct gputrace_map *map)
+{
+	return map ? 0 : gt_error(-EINVAL, "NULL in place of a map: gputrace_object_find_map() returns it when there is none of that name");
+}
+
 int gt_map_check(const struct gputrace_map *map)
 {
+	int r = check_given(map);
+
+	if (r)
+		return r;
 	switch (map->layout_error) {
 	case 0:
 		return 0;
@@ -282,14 +291,19 @@ uint32_t gputrace_map_get_slots(const struct gputrace_map *map)
 
 int gputrace_map_count_instances(const struct gputrace_map *map)
 {
-	return (int)map->instance_count;
+	int r = check_given(map);
+
+	return r ? r : (int)map->instance_count;
 }
 
 int gputrace_map_get_instance_info(const struct gputrace_map *map, int instance,
 				   struct gputrace_instance_info *info)
 {
 	struct gputrace_instance_info known;
+	int r = check_given(map);
 
+	if (r)
+		return r;
 	if (info->size < sizeof(uint64_t))
 		return gt_error(-EINVAL, "instance info: set size to sizeof(struct gputrace_instance_info)");
 	if (instance < 0 || (unsigned)instance >= map->instance_count)

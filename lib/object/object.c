@@ -321,14 +321,23 @@ const char *gputrace_program_get_section(const struct gputrace_program *program)
 	return program->section;
 }
 
+int gt_program_check(const struct gputrace_program *program)
+{
+	return program ? 0 : gt_error(-EINVAL, "NULL in place of a program: gputrace_object_find_program() returns it when there is none of that name");
+}
+
 int gputrace_program_get_point(const struct gputrace_program *program)
 {
-	return program->point;
+	int r = gt_program_check(program);
+
+	return r ? r : program->point;
 }
 
 int gputrace_program_get_granularity(const struct gputrace_program *program)
 {
-	return program->granularity;
+	int r = gt_program_check(program);
+
+	return r ? r : program->granularity;
 }
 
 const char *gputrace_program_get_pattern(const struct gputrace_program *program)

@@ -61,6 +61,9 @@ void gt_object_drop_last_map(struct gputrace_object *object);
 /* The bytes of the object file, for libbpf; NULL when there was none. */
 const void *gt_object_file(const struct gputrace_object *object, size_t *ret_size);
 
+/* -EINVAL with gt_error() text: NULL in place of a program. */
+int gt_program_check(const struct gputrace_program *program);
+
 /* Fill an empty object from its file. */
 int gt_object_load_file(struct gputrace_object *object);
 

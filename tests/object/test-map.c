@@ -26,6 +26,43 @@ static struct gputrace_map *add_map(struct gputrace_object *object, const char *
 	return map;
 }
 
+/* As somebody hands them on who did not look at what gputrace_object_find_map() and _program() returned. */
+START_TEST(none_found)
+{
+	struct gputrace_instance_info info = { .size = sizeof(info) };
+	struct gputrace_object *object;
+	struct gputrace_program *program;
+	struct gputrace_image *image;
+	struct gputrace_map *map;
+	const void *values;
+	uint64_t value = 0;
+	uint32_t key = 0, count;
+	size_t stride;
+
+	ck_assert_int_eq(gputrace_object_new(NULL, "made", &object), 0);
+	map = gputrace_object_find_map(object, "m");
+	program = gputrace_object_find_program(object, "p");
+	ck_assert_ptr_null(map);
+	ck_assert_ptr_null(program);
+	ck_assert_int_eq(gputrace_map_lookup(map, -1, &key, 4, &value, 8), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "gputrace_object_find_map()"));
+	ck_assert_int_eq(gputrace_map_update(map, -1, &key, 4, &value, 8, 0), -EINVAL);
+	ck_assert_int_eq(gputrace_map_delete(map, -1, &key, 4), -EINVAL);
+	ck_assert_int_eq(gputrace_map_next_key(map, -1, NULL, &key, 4), -EINVAL);
+	ck_assert_int_eq(gputrace_map_sum(map, GPUTRACE_INSTANCE_ALL, &key, 4, &value), -EINVAL);
+	ck_assert_int_eq(gputrace_map_read_all(map, -1, &key, &value, 1, &count), -EINVAL);
+	ck_assert_int_eq(gputrace_map_borrow_values(map, -1, &values, &stride), -EINVAL);
+	ck_assert_int_eq(gputrace_map_count_instances(map), -EINVAL);
+	ck_assert_int_eq(gputrace_map_get_instance_info(map, 0, &info), -EINVAL);
+	ck_assert_int_eq(gputrace_program_get_point(program), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "gputrace_object_find_program()"));
+	ck_assert_int_eq(gputrace_program_get_granularity(program), -EINVAL);
+	ck_assert_int_eq(gputrace_compile_ptx(program, NULL, &image), -EINVAL);
+	ck_assert_int_eq(gputrace_compile_host(program, NULL, &image), -EINVAL);
+	gputrace_object_unref(object);
+}
+END_TEST
+
 START_TEST(array_elements)
 {
 	struct gputrace_object *object;
@@ -377,6 +414,7 @@ int main(void)
 {
 	TCase *tcase = tcase_create("map");
 
+	tcase_add_test(tcase, none_found);
 	tcase_add_test(tcase, array_elements);
 	tcase_add_test(tcase, slots);
 	tcase_add_test(tcase, table_elements);
