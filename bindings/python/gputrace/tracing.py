@@ -334,7 +334,7 @@ def trace(*, attach: Sequence[Union[Object, Program]] = (), api: bool = False, c
     copies      times also of kernels that were loaded while no trace was on, by copies of them
                 (GPUTRACE_LIVE_COPIES), where their images can be found
     memcpy      record copies and memsets of memory, and when they ran: Trace.copies(), and in the file of
-                Trace.save() (not tried on a real GPU yet)
+                Trace.save()
     agent       path of libgputrace-agent.so; default: the installed one
     ring_bytes  room for what was not taken in yet, a power of two; default 4 MiB
     """
