@@ -81,11 +81,12 @@ static void at_exit(void)
 /*
  * CUDA does not work in a forked child, so there is nothing to see in it.  But if
  * it has not been used yet, it may be in the child, which then enters for itself.
- * Ranges may be named in either.
+ * Ranges may be named in either, and a controller may ask either to be served.
  */
 static void in_child(void)
 {
 	atomic_store(&gt_active, false);
+	gt_lock_make(&attaching);
 	gt_nvtx_in_child();
 	if (atomic_load(&hooked)) {
 		atomic_store(&gt_forked, true);

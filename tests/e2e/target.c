@@ -34,8 +34,11 @@
  *	target headless THREADS	as live, by a thread, since the main one has ended
  *	target lie THREADS FILE	as live, and memfd_create() always returns a descriptor to read FILE by; without
  *				such a file, -1 and no error
+ *	target asked		a thread asks the agent to serve another controller; a child made meanwhile does so, too
  *	target clone		a child made behind the C library's back returns from main, then the parent
  */
+#include <errno.h>
+#include <gputrace/agent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -728,6 +731,46 @@ static int run_clone(void)
 	return 0;
 }
 
+/* Serve a controller that says nothing. */
+static int ask_agent(void)
+{
+	int (*attach)(int fd) = (int (*)(int))gputrace_agent_find("gputrace_agent_attach");
+	int ends[2];
+
+	return attach && !socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) ? attach(ends[0]) : 0;
+}
+
+static void *ask_again(void *unused)
+{
+	ask_agent();
+	return unused;
+}
+
+static void run_asked(void)
+{
+	pthread_t thread;
+	pid_t child;
+	int status;
+
+	run_vecadd(2);
+	fflush(stdout);
+	pthread_create(&thread, NULL, ask_again, NULL);
+	/* It waits for two seconds then, in case that the other one is about to go. */
+	usleep(300000);
+	child = fork();
+	if (!child) {
+		int r;
+
+		alarm(120);
+		r = ask_agent();
+		_exit(r && r != -ECHILD);
+	}
+	waitpid(child, &status, 0);
+	pthread_join(thread, NULL);
+	printf("child %x\n", (unsigned)status);
+	run_vecadd(2);
+}
+
 static void leave_at_once(int signal)
 {
 	(void)signal;
@@ -825,6 +868,8 @@ static int run(const char *what, int number, char **words)
 		become_headless(number);
 	else if (!strcmp(what, "live") || !strcmp(what, "lie"))
 		run_live(number);
+	else if (!strcmp(what, "asked"))
+		run_asked();
 	else if (!strcmp(what, "clone"))
 		return run_clone();
 	else if (!strcmp(what, "leave"))

@@ -17,10 +17,10 @@
 #include "lib/wire/proto.h"
 #include "both.h"
 
-/* Closed and reused descriptors; a child of which pthread_atfork() does not hear. */
+/* Closed and reused descriptors; a child of which pthread_atfork() does not hear; one made while a lock is held. */
 START_TEST(programs_with_rough_ways)
 {
-	static const char *const modes[] = { "descriptors", "clone" };
+	static const char *const modes[] = { "descriptors", "clone", "asked" };
 	struct run_options options = timeline();
 
 	run_plain(&plain, real_device, modes[_i], NULL);
@@ -291,7 +291,7 @@ int main(void)
 	real_device = run_wants_real_device();
 	tcase_add_checked_fixture(tcase, NULL, free_both);
 	if (!real_device) {
-		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 2);
+		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 3);
 		tcase_add_test(tcase, too_few_descriptors);
 		if (!geteuid())
 			tcase_add_test(tcase, privileges_dropped_before_cuda);
