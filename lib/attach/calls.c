@@ -208,7 +208,13 @@ static int open_found(struct gputrace_link *link, struct gt_api_trace_opts *opts
 {
 	const struct gputrace_target *target = link->target;
 	char *path;
-	int r = gt_find_library(library, target->kind == GT_TARGET_SPAWNED && !target->resumed ? 0 : target->pid, &path);
+	int r;
+
+	if (target->kind == GT_TARGET_SPAWNED && target->libcuda && !strcmp(library, GT_LIBCUDA)) {
+		opts->library = target->libcuda;
+		return open_trace(link, opts);
+	}
+	r = gt_find_library(library, target->kind == GT_TARGET_SPAWNED && !target->resumed ? 0 : target->pid, &path);
 
 	if (r)
 		return r;
