@@ -55,6 +55,6 @@ void detach(struct seen *seen);
 const struct gputrace_kernel *find_kernel(const char *name, int probed);
 
 /* Of a kernel that no copy was asked for of. */
-#define LOADED_BEFORE "loaded before attach; a copy may carry programs in its place, if nvcc built the kernel into a file (--copies, GPUTRACE_LIVE_COPIES)"
+#define LOADED_BEFORE "loaded before attach; a copy may carry programs in its place, if nvcc built the kernel into a file: ask for copies (--copies, GPUTRACE_LIVE_COPIES, in Python copies=True)"
 
 #endif

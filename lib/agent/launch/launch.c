@@ -33,8 +33,8 @@ size_t gt_launch_room(const struct gt_kernel *kernel)
 static const char *loaded_before(void)
 {
 	return gt_session.probe_count && (gt_session.flags & (GT_CONFIG_LIVE | GT_CONFIG_COPIES)) == GT_CONFIG_LIVE ?
-	       GT_LOADED_BEFORE "; a copy may carry programs in its place, if nvcc built the kernel into a file "
-				"(--copies, GPUTRACE_LIVE_COPIES)" : GT_LOADED_BEFORE;
+	       GT_LOADED_BEFORE "; a copy may carry programs in its place, if nvcc built the kernel into a file: "
+				"ask for copies (--copies, GPUTRACE_LIVE_COPIES, in Python copies=True)" : GT_LOADED_BEFORE;
 }
 
 void gt_launch_begin(struct gt_launch *launch, const void *function,
