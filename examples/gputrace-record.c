@@ -256,8 +256,8 @@ static void check(struct record *record)
 		tool_fail(&record->tool, "--follow and --publish do not go together: others can follow the same path");
 	if (record->no_api && record->api_flags)
 		tool_fail(&record->tool, "--api and --no-api do not go together");
-	if (record->api_flags == GPUTRACE_API_AGENT && (record->tool.pid || record->tool.all))
-		tool_fail(&record->tool, "--api=agent goes with a command: calls of what runs already are seen by uprobes");
+	if (record->api_flags == GPUTRACE_API_AGENT && record->tool.all)
+		tool_fail(&record->tool, "--api=agent goes with a command or -p: with --all no agent gets into the programs");
 	if (record->no_api && record->tool.all && !record->functions_count)
 		tool_fail(&record->tool, "--all records calls, and --no-api none");
 }
@@ -387,8 +387,10 @@ int main(int argc, char **argv)
 
 	close_output(&record);
 	if (!record.tool.quiet) {
-		if (record.tabular)
+		if (record.table.count)
 			kernel_table_print(&record.table);
+		else if (record.tabular)
+			tool_warn(&record.tool, "no table: nothing ran on the GPU of which the times are known");
 		summarise(&record);
 		report_untimed(&record);
 		report_plain_launches(&record);

@@ -106,8 +106,7 @@ static void print_row(const struct kernel_table *table, const struct kernel_row 
 
 void kernel_table_print(struct kernel_table *table)
 {
-	if (table->count)
-		qsort(table->rows, table->count, sizeof(*table->rows), compare_totals);
+	qsort(table->rows, table->count, sizeof(*table->rows), compare_totals);
 	printf("%14s %6s %12s %12s %12s %9s  WHAT\n", "TOTAL us", "%", "MEAN us", "LEAST us", "MOST us", "RUNS");
 	for (size_t i = 0; i < table->count; i++)
 		print_row(table, table->rows[i]);

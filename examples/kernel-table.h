@@ -18,7 +18,7 @@ struct kernel_table {
 /* Events of other types, and those without times, are not for it.  0; -ENOMEM. */
 int kernel_table_add(struct kernel_table *table, const struct gputrace_event *event);
 
-/* On the standard output, the longest total first. */
+/* On the standard output, the longest total first; with something in it. */
 void kernel_table_print(struct kernel_table *table);
 
 void kernel_table_clear(struct kernel_table *table);

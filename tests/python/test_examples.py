@@ -155,6 +155,14 @@ class Twins(unittest.TestCase):
         self.assertRegex(c.stdout, r"(?m)^ {54}\S.*libc\S*[+:]")  # as far as its symbols are there
         self.assertRegex(c.stdout, r"(?m)^ {54}(main|add|run_vecadd) at \S*target\.c:\d+")
 
+    @unittest.skipIf(os.geteuid(), "uprobes need root")
+    def test_functions_of_the_driver(self):
+        # The one that the command runs on, whichever others the loader would find.
+        for said in both("record", "--device=sim", "--no-api", "--functions=libcuda.so.1:cuMemAlloc_v2", "--",
+                         "examples/demo/vecadd", "-l", "1"):
+            self.assertEqual(said.returncode, 0, said.stderr)
+            self.assertEqual(len(re.findall(r"(?m)^ .* call .* cuMemAlloc_v2 ", said.stdout)), 6, said.stdout)
+
     def test_where_options_end(self):
         # What the command is given is its own, also when it looks like an option of the tool.
         echo = ["sh", "-c", 'echo "$@"; exit 5', "sh", "-q", "--stacks", "-p", "7", "--"]
@@ -359,7 +367,6 @@ class Twins(unittest.TestCase):
                            (["--no-api", "--api=agent", "true"], "do not go together"),
                            (["--no-api", "--all"], "--no-api none"),
                            (["--api=agent", "--all"], "--api=agent goes with a command"),
-                           (["--api=agent", "-p", "1"], "--api=agent goes with a command"),
                            (["--all", "--memcpy"], "nothing that the GPU does"),
                            (["--follow=/nonexistent", "--memcpy"], "the other records"),
                            (["--follow=/nonexistent", "--no-api"], "the other records")):

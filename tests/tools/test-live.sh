@@ -81,6 +81,9 @@ for form in ./ python; do
 	tool_name="${run}gputrace-record"
 	follow ${run}gputrace-record --no-api -o "$dir/trace.json"
 	has '[1-9][0-9]* launches'
+	follow ${run}gputrace-record --api=agent -o "$dir/trace.json"
+	has '[1-9][0-9]* driver calls'
+	grep -q cuLaunchKernel "$dir/trace.json" || { echo "no calls in the trace"; failed=1; }
 	has 'no times of kernel bump: loaded before attach'
 	# On a busy host a tool may be too slow for this program, and says so.
 	has ' [0-9]+ lost'

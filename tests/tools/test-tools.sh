@@ -44,6 +44,8 @@ for tool in "./gputrace-record --no-api" "./gputrace-run examples/bpf/threads.bp
 	expect 137 "did not use CUDA" $tool -- sh -c 'kill -9 $$'
 	GPUTRACE_AGENT=/nonexistent.so expect 125 "the agent" $tool -- true
 done
+expect 125 "no table: nothing ran" ./gputrace-record --no-api --table -- true
+grep -q TOTAL "$dir/out" && { echo "a heading without a table"; failed=1; }
 # One reason is enough.
 if ./gputrace-run examples/bpf/threads.bpf.o true 2>&1 | grep "no kernel matches"; then
 	failed=1
@@ -70,7 +72,6 @@ done
 expect 125 "do not go together" ./gputrace-record --no-api --api=agent -- true
 expect 125 "--no-api none" ./gputrace-record --no-api --all
 expect 125 "--api=agent goes with a command" ./gputrace-record --api=agent --all
-expect 125 "--api=agent goes with a command" ./gputrace-record --api=agent -p $$
 for option in --no-api --api=agent --functions=libnccl.so.2:nccl*; do
 	expect 125 "the other records" ./gputrace-record --follow="$dir/none" "$option"
 done
