@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/target/socket_folder.h"
 #include "lib/target/target.h"
 #include "lib/uprobe/find_library.h"
 #include "lib/uprobe/translated.h"
@@ -226,47 +227,32 @@ static int make_secret(char secret[GT_SECRET_SIZE + 1])
 	return 0;
 }
 
-/*
- * A folder of our own for the socket.  A program that root traces may become another
- * user before it uses CUDA: then everybody may knock, and the secret decides.
- */
-static int make_folder(struct gputrace_target *target)
-{
-	const char *base = geteuid() ? secure_getenv("XDG_RUNTIME_DIR") : NULL;
-
-	if (!base || strlen(base) > 30 || access(base, W_OK))
-		base = "/tmp";
-	snprintf(target->directory, sizeof(target->directory), "%s/gputrace-XXXXXX", base);
-	if (!mkdtemp(target->directory)) {
-		target->directory[0] = 0;
-		return gt_error(-errno, "no folder for a socket can be made in %s: %s", base, strerror(errno));
-	}
-	if (!geteuid() && chmod(target->directory, 0711))
-		return gt_error(-errno, "%s: %s", target->directory, strerror(errno));
-	return 0;
-}
-
 static int listen_for_agents(struct gputrace_target *target)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct epoll_event event = { .events = EPOLLIN };	/* data.ptr NULL: the listener */
+	char early[sizeof(target->socket_path)];	/* its place until it listens */
 	int r = make_secret(target->secret);
 
 	if (!r)
-		r = make_folder(target);
+		r = gt_socket_folder_make(target->directory, sizeof(target->directory));
 	if (r)
 		return r;
-	snprintf(target->socket_path, sizeof(target->socket_path), "%s/agent", target->directory);
-	strcpy(address.sun_path, target->socket_path);
+	snprintf(target->socket_path, sizeof(target->socket_path), "%s/" GT_SOCKET_NAME, target->directory);
+	snprintf(early, sizeof(early), "%s/early", target->directory);
+	strcpy(address.sun_path, early);
 	target->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	target->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (target->listen_fd < 0 || target->epoll_fd < 0 ||
 	    bind(target->listen_fd, (struct sockaddr *)&address, sizeof(address)) ||
-	    (!geteuid() && chmod(target->socket_path, 0666)) ||
+	    (!geteuid() && chmod(early, 0666)) ||
 	    listen(target->listen_fd, 128) ||
-	    epoll_ctl(target->epoll_fd, EPOLL_CTL_ADD, target->listen_fd, &event))
-		return gt_error(-errno, "no socket for the agents: %s", strerror(errno));
-	return 0;
+	    rename(early, target->socket_path) ||
+	    epoll_ctl(target->epoll_fd, EPOLL_CTL_ADD, target->listen_fd, &event)) {
+		r = gt_error(-errno, "no socket for the agents: %s", strerror(errno));
+		unlink(early);
+	}
+	return r;
 }
 
 /* ---- the child ---- */
