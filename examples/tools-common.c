@@ -221,8 +221,15 @@ static void stop(int number, siginfo_t *info, void *machine)
 	enough = 1;
 }
 
+/* Writing fails then, see end_unread(). */
+static void note_nobody_reads(int number)
+{
+	(void)number;
+}
+
 static void catch_signals(const struct tool *tool)
 {
+	static const struct sigaction unread = { .sa_handler = note_nobody_reads, .sa_flags = SA_RESTART };
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 	struct sigaction action = { .sa_sigaction = runs_already(tool) ? stop : pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
 
@@ -230,16 +237,21 @@ static void catch_signals(const struct tool *tool)
 	sigemptyset(&action.sa_mask);
 	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		sigaction(numbers[i], &action, NULL);
+	sigaction(SIGPIPE, &unread, NULL);
+}
+
+static void set_status(struct tool *tool, int status)
+{
+	command_pid = 0;
+	tool->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 static void note_status(struct tool *tool)
 {
 	int status;
 
-	if (!tool->target || gputrace_target_has_exited(tool->target, &status) != 1)
-		return;
-	command_pid = 0;
-	tool->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	if (tool->target && gputrace_target_has_exited(tool->target, &status) == 1)
+		set_status(tool, status);
 }
 
 /* What was recorded is still read. */
@@ -255,6 +267,21 @@ static void note_write_error(struct tool *tool)
 {
 	if (!tool->write_error && ferror(stdout))
 		tool->write_error = errno;
+}
+
+/* Nobody reads on, as behind head(1): the command goes on untraced, and how it ends is how the tool ends. */
+static _Noreturn void end_unread(struct tool *tool)
+{
+	int status;
+
+	if (tool->pid || tool->all)
+		let_go(tool);
+	note_status(tool);
+	gputrace_reader_unref(tool->reader);
+	gputrace_target_unref(tool->target);
+	if (command_pid && !runs_already(tool) && waitpid(command_pid, &status, 0) == command_pid)
+		set_status(tool, status);
+	exit(tool->status);
 }
 
 static int64_t now_ns(void)
@@ -279,6 +306,8 @@ static void take(struct tool *tool, void (*handle)(const struct gputrace_event *
 	while ((event = gputrace_reader_next(tool->reader))) {
 		handle(event, data);
 		note_write_error(tool);
+		if (tool->write_error == EPIPE)
+			end_unread(tool);
 		if (++taken % TAKEN_AT_ONCE == 0 && tool->target && !enough && now_ns() < end)
 			gputrace_reader_wait(tool->reader, 0);
 	}
@@ -318,7 +347,7 @@ int tool_finish(struct tool *tool, int did_something)
 	gputrace_ctx_unref(tool->ctx);
 	fflush(stdout);
 	note_write_error(tool);
-	if (tool->write_error) {
+	if (tool->write_error && tool->write_error != EPIPE) {
 		tool_warn(tool, "writing the output: %s", strerror(tool->write_error));
 		did_something = 0;
 	}

@@ -106,6 +106,8 @@ class Parser(argparse.ArgumentParser):
 class Tool:
     """A tool at work on a command."""
 
+    at_work = None  # the one, once there are events
+
     def __init__(self, name, options, command):
         self.name = name
         self.options = options
@@ -178,6 +180,8 @@ class Tool:
             gputrace.Reader.connect(self.follow, symbolizer=symbolizer)
         if publish is not None:
             reader.publish(publish)
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # writing fails instead, see end_unread()
+        Tool.at_work = self
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2:
             signal.signal(number, self.stop if self.running else self.pass_on)
         if self.target:
@@ -212,6 +216,19 @@ class Tool:
             self.target.detach()
         except gputrace.Error as error:
             self.warn(error)
+
+    def end_unread(self):
+        """Nobody reads on, as behind head(1): the command goes on untraced, and how it ends is how the tool ends."""
+        if not self.target:
+            return 0
+        if self.running:
+            self.let_go()
+            return 0
+        status, pid = self.target.poll(), self.target.pid
+        self.target.close()
+        if status is None:
+            status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return status if status >= 0 else 128 - status
 
     def stop(self, *_):
         self.enough = True
@@ -257,7 +274,9 @@ def main(tool):
         print(f"{os.path.basename(sys.argv[0])}: {error}", file=sys.stderr)
         sys.exit(EXIT_TOOL)
     except OSError as error:
-        print(f"{os.path.basename(sys.argv[0])}: writing the output: {error.strerror}", file=sys.stderr)
         # What is still in the buffer would fail again at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno == errno.EPIPE and Tool.at_work:
+            sys.exit(Tool.at_work.end_unread())
+        print(f"{os.path.basename(sys.argv[0])}: writing the output: {error.strerror}", file=sys.stderr)
         sys.exit(EXIT_TOOL)

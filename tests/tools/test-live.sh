@@ -97,6 +97,15 @@ for form in ./ python; do
 	GPUTRACE_ROUTE=graft ${run}gputrace-run --device=sim examples/bpf/threads.bpf.o -- \
 		sh -c 'printf "run 1\n.\n" | tests/e2e/late module' >"$dir/out" 2>&1
 	has ': not in kernel plain and 6 more: an image without machine code for this GPU is left as it is$'
+	# Who reads no more ends the tool, not the command, whose status it gives.
+	{ ${run}gputrace-record --device=sim --no-api -- sh -c \
+		'echo "${GPUTRACE_SOCKET#*:}" >"$0"; examples/demo/vecadd -l 3000 -n 100 >/dev/null && exit 7' "$dir/socket"; echo $? >"$dir/status"; } \
+		2>"$dir/out" | head -n 1 >/dev/null
+	until_true test -s "$dir/status"
+	[ "$(cat "$dir/status")" = 7 ] || { echo "nobody read: status $(cat "$dir/status")"; cat "$dir/out"; failed=1; }
+	[ ! -e "$(dirname "$(cat "$dir/socket")")" ] || { echo "its folder stayed"; failed=1; }
+	[ ! -s "$dir/out" ] || { echo "nobody read, and it said:"; cat "$dir/out"; failed=1; }
+	rm "$dir/status"
 	# What had not run when the command was killed.
 	${run}gputrace-record --device=sim --no-api -o "$dir/trace.json" -- tests/e2e/target leave early >"$dir/out" 2>&1
 	status=$?

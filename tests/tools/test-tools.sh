@@ -103,6 +103,33 @@ ran && { echo "without functions, which were asked for, the command ran"; failed
 expect 125 "by the agent's hooks instead of uprobes" $without ./gputrace-record --device=sim --stacks -- echo ran
 ran || { echo "the command did not run"; failed=1; }
 
+# traced COMMAND...: starts a tool with that command, and waits until this wrote the way to the socket; its folder.
+traced() {
+	./gputrace-record --no-api -q -- "$@" 2>/dev/null &
+	tool=$!
+	while [ ! -s "$dir/socket" ] && kill -0 $tool; do
+		sleep 0.1
+	done
+	folder=$(dirname "$(sed 's/^[^:]*://' "$dir/socket")")
+	rm "$dir/socket"
+}
+
+# The folder of a tool that is killed is removed by the next one; that of one at work stays.
+tell='echo "$GPUTRACE_SOCKET" >"$0.early"; echo $$ >"$0.pid"; mv "$0.early" "$0";'
+traced sh -c "$tell read line; :" "$dir/socket" <"$dir/text.bpf.o"
+wait $tool
+[ ! -e "$folder" ] || { echo "a tool that ended left $folder"; failed=1; }
+traced sh -c "$tell exec sleep 1000" "$dir/socket"
+kill -9 $tool "$(cat "$dir/socket.pid")"
+wait $tool
+dead=$folder
+traced sh -c "$tell exec sleep 1000" "$dir/socket"
+[ ! -e "$dead" ] || { echo "$dead stayed"; failed=1; }
+./gputrace-record -q --no-api -- true 2>/dev/null
+[ -S "$folder/agent" ] || { echo "$folder, which is in use, went"; failed=1; }
+kill "$(cat "$dir/socket.pid")"
+wait $tool
+
 # A signal to the tool reaches the command.
 ./gputrace-record --no-api -q -- sh -c 'trap "exit 9" TERM; : >"$0"; while :; do sleep 0.1; done' "$dir/ready" 2>/dev/null &
 tool=$!
