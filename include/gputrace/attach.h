@@ -31,7 +31,7 @@ GPUTRACE_API int gputrace_link_detach(struct gputrace_link *link);
  * matching kernel that the target loads from now on.
  * -EACCES, -EOPNOTSUPP: as gputrace_compile_ptx(); -ENOSPC: 16 GPU links were made
  * for this target, detached ones included, or its objects have more than 63 ring
- * buffers; -EBUSY: the target runs already (attach before gputrace_target_resume()),
+ * buffers; -EBUSY: gputrace_target_resume() was called before,
  * or the program's object is attached to another target, or the program was added to
  * it when others were attached, and reads a map that those only add to;
  * -EOPNOTSUPP also: its processes are only watched (gputrace_target_watch()); -ENOMEM.
@@ -56,7 +56,9 @@ GPUTRACE_API int gputrace_attach_object(struct gputrace_target *target,
 					struct gputrace_link **ret_link);
 
 /*
- * Record start and end of every kernel on the GPU (GPUTRACE_EVENT_KERNEL).
+ * Record start and end of every kernel on the GPU (GPUTRACE_EVENT_KERNEL).  Start: when the
+ * first of blocks 0 to 31 entered the kernel.  End: when the memory acknowledged the addition
+ * by which the last thread counts itself out, about 0.6 us after the kernel's last instruction.
  * -EALREADY: it is attached; -ENOSPC, -EBUSY, -EOPNOTSUPP, -ENOMEM: as gputrace_attach_program().
  */
 GPUTRACE_API int gputrace_attach_timeline(struct gputrace_target *target,
@@ -108,12 +110,11 @@ struct gputrace_api_opts {
  * and a GPUTRACE_EVENT_NOTE says so.  At most 256 files.
  * A file is not watched while a program under valgrind has it mapped, which a uprobe's
  * breakpoint would end.
- * -EBUSY: hooks are wanted and the target runs already (attach before
- * gputrace_target_resume()); -EINVAL, -E2BIG: opts; -ESRCH: the target has ended;
+ * -EBUSY: hooks are wanted and gputrace_target_resume() was called before; -EINVAL, -E2BIG: opts; -ESRCH: the target has ended;
  * -ENOMEM; -EOPNOTSUPP: hooks are wanted and the processes are only watched, or
  * stack_bytes on another processor than x86-64.  With
- * GPUTRACE_API_UPROBES, if a library is named, and where the agent cannot stand in
- * because the target runs already: -EPERM: not allowed (the sentence says what is
+ * GPUTRACE_API_UPROBES, if a library is named, and after
+ * gputrace_target_resume(), when hooks cannot take the place of uprobes: -EPERM: not allowed (the sentence says what is
  * missing); -EBUSY: the command, or a program that has the file mapped, runs under
  * valgrind; -ENOENT: no libcuda; -EOPNOTSUPP: the operating system's kernel has no BPF
  * or uprobes; -ENOEXEC: the library is none.
@@ -127,7 +128,7 @@ GPUTRACE_API int gputrace_attach_api(struct gputrace_target *target,
  * libraries make known by NVTX 3 (GPUTRACE_EVENT_RANGE, _MARK, _THREAD), at about
  * 100 ns for each end of a range.  A reader that NVTX_INJECTION64_PATH named before
  * is called too.
- * -EBUSY: the target runs already (attach before gputrace_target_resume()); -EOPNOTSUPP:
+ * -EBUSY: gputrace_target_resume() was called before; -EOPNOTSUPP:
  * its processes are only watched; -ENOMEM.
  */
 GPUTRACE_API int gputrace_attach_nvtx(struct gputrace_target *target, struct gputrace_link **ret_link);
@@ -140,7 +141,7 @@ GPUTRACE_API int gputrace_attach_nvtx(struct gputrace_target *target, struct gpu
  * not after a function that waits for its copy, as cuMemcpyDtoH does: that one's copy
  * ends when it returns.  The time between the two events holds what the driver and the host
  * need to get the copy going as well, which makes short copies some microseconds longer.
- * -EBUSY: the target runs already (attach before gputrace_target_resume()); -EOPNOTSUPP:
+ * -EBUSY: gputrace_target_resume() was called before; -EOPNOTSUPP:
  * its processes are only watched; -ENOMEM.  Since 0.1.
  */
 GPUTRACE_API int gputrace_attach_copies(struct gputrace_target *target, struct gputrace_link **ret_link);
