@@ -263,7 +263,7 @@ class Lab:
         """The program by itself; one that lacks something ends with 77 and says what."""
         words = self.command(program, args)
         if self.device == "sim":
-            # The tool puts the software device in the loader's path; nothing is attached but the timeline.
+            # The tool puts the software device's folder into LD_LIBRARY_PATH; nothing is attached but the timeline.
             outcome = self.tool("gputrace-record", "--no-api", "-o", "/dev/null", "--", *words, env=env)
         else:
             outcome = self.call(*words, env=env, timeout=timeout)
