@@ -4,7 +4,7 @@
 import re
 
 from checks.registry import check
-from lab import Failure, Skip, expect
+from lab import NOTHING_DONE, Failure, Skip, expect
 
 KERNELS = ("vecadd", "matmul", "stream")
 LIBRARIES = ("layernorm", "gemm")
@@ -55,10 +55,11 @@ class Costs:
             outcome = self.lab.run_object(name, self.program, env=env)
         else:
             outcome, _ = self.lab.record(self.program, options=["--no-api"], trace=False, env=env)
-        if outcome.refusals():
+        without = outcome.left_out()
+        if outcome.status == NOTHING_DONE:
             self.rows.append((what, route, *("not possible" for _ in self.kernels)))
         else:
-            self.add(what, route, times(outcome), goals)
+            self.add(what, f"{route}, not in {without} of the kernels" if without else route, times(outcome), goals)
 
     def finish(self, title):
         """What a ratio can be trusted for is seen by the program by itself, once more.  What was seen, in words."""
