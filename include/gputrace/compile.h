@@ -27,7 +27,8 @@ struct gputrace_compile_opts {
  * need a GPU.
  * -EACCES: the verifier refused (the sentence names instruction and reason; the
  * whole log is gputrace_program_get_log()); -EOPNOTSUPP: an instruction or
- * helper that GPU programs cannot have, or a program for the kernel; -ENOMEM.
+ * helper that GPU programs cannot have, or a program for the kernel; -EINVAL: opts, or
+ * program is NULL; -ENOMEM.
  */
 GPUTRACE_API int gputrace_compile_ptx(struct gputrace_program *program,
 				      const struct gputrace_compile_opts *opts,

@@ -33,6 +33,7 @@ START_TEST(none_found)
 	struct gputrace_object *object;
 	struct gputrace_program *program;
 	struct gputrace_image *image;
+	struct gputrace_link *link;
 	struct gputrace_map *map;
 	const void *values;
 	uint64_t value = 0;
@@ -59,6 +60,7 @@ START_TEST(none_found)
 	ck_assert_int_eq(gputrace_program_get_granularity(program), -EINVAL);
 	ck_assert_int_eq(gputrace_compile_ptx(program, NULL, &image), -EINVAL);
 	ck_assert_int_eq(gputrace_compile_host(program, NULL, &image), -EINVAL);
+	ck_assert_int_eq(gputrace_attach_program(NULL, program, &link), -EINVAL);
 	gputrace_object_unref(object);
 }
 END_TEST
