@@ -15,10 +15,19 @@ struct gputrace_compile_opts {
 	uint64_t size;
 	uint32_t optimize;	/* 0 default (2), 1..3 as LLVM's -O, GPUTRACE_OPTIMIZE_NONE */
 	uint32_t flags;		/* GPUTRACE_COMPILE_* */
+	uint32_t verifier_log;	/* enum gputrace_verifier_log: how much the program's log says */
+	uint32_t reserved;	/* 0 */
 };
 #define GPUTRACE_OPTIMIZE_NONE 0xffffffffu
 #define GPUTRACE_COMPILE_UNVERIFIED 1u	/* skip the verifier (for tests of the compiler; such an image cannot be attached) */
 #define GPUTRACE_COMPILE_UNCACHED 2u	/* neither look in the cache on disk nor leave the result there */
+
+/* What the verifier writes into the program's log.  Since 0.1. */
+enum gputrace_verifier_log {
+	GPUTRACE_VERIFIER_WARNINGS,	/* why it refuses a program, and what is likely wrong in one that it accepts; default */
+	GPUTRACE_VERIFIER_REFUSALS,	/* the former alone */
+	GPUTRACE_VERIFIER_STATES	/* both, and each instruction as it is followed, with the registers before it; up to 1 MiB */
+};
 
 /*
  * Verify a GPU program and compile it to PTX for sm_75 and newer.  Takes tens of

@@ -33,6 +33,10 @@ static int check_opts(const struct gputrace_compile_opts *opts, struct gputrace_
 			return gt_error(-E2BIG, "compile options hold fields that this version does not know");
 	if (opts->flags & ~(GPUTRACE_COMPILE_UNVERIFIED | GPUTRACE_COMPILE_UNCACHED))
 		return gt_error(-E2BIG, "compile options hold flags that this version does not know");
+	if (opts->verifier_log > GPUTRACE_VERIFIER_STATES)
+		return gt_error(-EINVAL, "the verifier's log has no level %u", opts->verifier_log);
+	if (opts->reserved)
+		return gt_error(-E2BIG, "compile options hold fields that this version does not know");
 	if (opts->optimize > 3 && opts->optimize != GPUTRACE_OPTIMIZE_NONE)
 		return gt_error(-EINVAL, "optimisation level %u is none of 1 to 3", opts->optimize);
 	*ret_opts = *opts;
@@ -154,6 +158,19 @@ static int compile_cached(struct gputrace_program *program, const struct gputrac
 	return r;
 }
 
+/* It was verified for a log with warnings, which is kept with the program and with what is in the cache. */
+static int take_other_log(struct gputrace_program *program, const struct gputrace_compile_opts *opts)
+{
+	static const unsigned levels[] = {
+		[GPUTRACE_VERIFIER_WARNINGS] = 1, [GPUTRACE_VERIFIER_REFUSALS] = 0, [GPUTRACE_VERIFIER_STATES] = 2,
+	};
+
+	if (opts->verifier_log == GPUTRACE_VERIFIER_WARNINGS || opts->flags & GPUTRACE_COMPILE_UNVERIFIED ||
+	    !program->prog.context_size)
+		return 0;
+	return gt_program_log_at(program, levels[opts->verifier_log]);
+}
+
 static int compile(struct gputrace_program *program, const struct gputrace_compile_opts *user_opts, bool gpu,
 		   struct gputrace_image **ret_image)
 {
@@ -176,6 +193,8 @@ static int compile(struct gputrace_program *program, const struct gputrace_compi
 		r = compile_cached(program, &opts, image);
 	else
 		r = prove_and_compile(program, &opts, gpu, image);
+	if (!r || r == -EACCES)
+		r = take_other_log(program, &opts) ? -ENOMEM : r;
 	if (r < 0) {
 		free_image(image);
 		return r;

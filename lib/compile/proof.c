@@ -47,3 +47,17 @@ int gt_program_prove(struct gputrace_program *program, const struct gt_verify_re
 	*ret_proof = program->proof;
 	return program->verdict;
 }
+
+int gt_program_log_at(struct gputrace_program *program, unsigned level)
+{
+	const struct gt_verify_opts opts = { .log_level = level, .loop_budget = LOOP_BUDGET };
+	struct gt_verify_result *result = NULL;
+	int r = gt_verify(&program->prog, &opts, &result);
+
+	if (result) {
+		gt_program_set_log(program, result->log);
+		result->log = NULL;
+	}
+	gt_verify_result_free(result);
+	return r == -ENOMEM ? r : 0;
+}

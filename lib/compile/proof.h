@@ -13,6 +13,9 @@ struct gt_verify_result;
  */
 int gt_program_prove(struct gputrace_program *program, const struct gt_verify_result **ret_proof);
 
+/* Verify it once more for a log of another level (struct gt_verify_opts), which becomes the program's.  -ENOMEM. */
+int gt_program_log_at(struct gputrace_program *program, unsigned level);
+
 /* Its instructions have changed: there is no proof for them. */
 void gt_program_unprove(struct gputrace_program *program);
 

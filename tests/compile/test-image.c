@@ -224,6 +224,12 @@ START_TEST(wrong_use)
 	opts.flags = 0;
 	opts.optimize = 4;
 	ck_assert_int_eq(gputrace_compile_ptx(count, &opts, &image), -EINVAL);
+	opts.optimize = 0;
+	opts.verifier_log = GPUTRACE_VERIFIER_STATES + 1;
+	ck_assert_int_eq(gputrace_compile_ptx(count, &opts, &image), -EINVAL);
+	opts.verifier_log = 0;
+	opts.reserved = 1;
+	ck_assert_int_eq(gputrace_compile_ptx(count, &opts, &image), -E2BIG);
 	ck_assert_ptr_null(image);
 	ck_assert_ptr_null(gputrace_image_unref(NULL));
 
@@ -235,6 +241,42 @@ START_TEST(wrong_use)
 	image = compile_probe(object, "count", true);
 	ck_assert_int_eq(gputrace_image_run(image, &value, 8, &value), -EINVAL);
 	gputrace_image_unref(image);
+	gputrace_object_unref(object);
+}
+END_TEST
+
+/* What the log holds of an accepted program of which every thread does the same, and of one that is refused. */
+START_TEST(logs)
+{
+	static const struct bpf_insn accepted[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K }, EXIT };
+	static const struct bpf_insn refused[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_X, .src_reg = 3 }, EXIT };
+	static const struct {
+		uint32_t level;
+		unsigned hints, states;
+	} levels[] = {
+		{ GPUTRACE_VERIFIER_WARNINGS, 1, 0 }, { GPUTRACE_VERIFIER_REFUSALS, 0, 0 }, { GPUTRACE_VERIFIER_STATES, 1, 2 },
+		{ GPUTRACE_VERIFIER_WARNINGS, 1, 0 },
+	};
+	struct gputrace_program *good, *bad;
+	struct gputrace_object *object;
+	struct gputrace_image *image;
+
+	ck_assert_int_eq(gputrace_object_new(NULL, "made", &object), 0);
+	ck_assert_int_eq(gputrace_object_add_program(object, "good", "cuda/entry:*", accepted, 2, &good), 0);
+	ck_assert_int_eq(gputrace_object_add_program(object, "bad", "cuda/entry:*", refused, 2, &bad), 0);
+	for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		struct gputrace_compile_opts opts = { .size = sizeof(opts), .verifier_log = levels[i].level };
+		const char *log;
+
+		ck_assert_int_eq(gputrace_compile_ptx(good, &opts, &image), 0);
+		gputrace_image_unref(image);
+		log = gputrace_program_get_log(good);
+		ck_assert_msg(occurrences(log, "hint: ") == levels[i].hints, "%s", log);
+		ck_assert_msg(occurrences(log, "r1=context") == levels[i].states, "%s", log);
+		ck_assert_int_eq(gputrace_compile_ptx(bad, &opts, &image), -EACCES);
+		log = gputrace_program_get_log(bad);
+		ck_assert_msg(strstr(log, gputrace_last_error()) && strstr(log, "insn 0"), "%s", log);
+	}
 	gputrace_object_unref(object);
 }
 END_TEST
@@ -320,6 +362,7 @@ int main(void)
 	tcase_add_test(tcase, ring_numbers);
 	tcase_add_test(tcase, refused);
 	tcase_add_test(tcase, wrong_use);
+	tcase_add_test(tcase, logs);
 	tcase_add_test(tcase, tables_compile_fast);
 	tcase_add_test(tcase, all_levels);
 	tcase_add_test(tcase, timeline);

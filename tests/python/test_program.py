@@ -3,7 +3,7 @@
 import errno
 
 from common import THREADS, gputrace, main, unittest
-from gputrace import Granularity, Point
+from gputrace import Granularity, Point, VerifierLog
 from test_map import EXIT, instruction
 
 
@@ -26,6 +26,15 @@ class Programs(unittest.TestCase):
             with self.assertRaises(gputrace.Error) as caught:
                 image.run()
             self.assertEqual(caught.exception.errno, errno.EINVAL)
+
+    def test_log(self):
+        with gputrace.Object.open(THREADS) as object:
+            program = object.program("on_entry")
+            program.compile_ptx(verifier_log=VerifierLog.STATES)
+            self.assertRegex(program.log, r"(?m)^0: .*r1=context")
+            for level in VerifierLog.REFUSALS, VerifierLog.WARNINGS:
+                program.compile_ptx(verifier_log=level)
+                self.assertNotIn("r1=context", program.log)
 
     def test_fields_of_the_context(self):
         object = gputrace.Object.empty()

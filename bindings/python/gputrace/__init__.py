@@ -34,7 +34,7 @@ from .kernel import Kernel, Route
 from .link import Link
 from .map import MAP_HOST, MMAPABLE, InstanceInfo, Map, MapType, MapView
 from .object import Object
-from .program import Granularity, Point, Program
+from .program import Granularity, Point, Program, VerifierLog
 from .reader import Reader
 from .records import Records
 from .source import CompileError, Diagnostic, bpf, compile_bpf
@@ -50,6 +50,6 @@ __all__ = [
     "Drift", "Error", "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image",
     "InstanceInfo", "Kernel", "KernelRun", "KernelSum", "Link", "LogLevel", "MAP_HOST", "MMAPABLE", "Map",
     "MapType", "MapView", "Moment", "Object", "Point", "Program", "Reader", "Records", "Route", "StackEnd",
-    "Symbolizer", "Target", "Trace", "Writer", "bpf", "compile_bpf", "escape", "expect_launches", "gpu_context",
-    "host_pair", "range", "trace", "version",
+    "Symbolizer", "Target", "Trace", "VerifierLog", "Writer", "bpf", "compile_bpf", "escape", "expect_launches",
+    "gpu_context", "host_pair", "range", "trace", "version",
 ]

@@ -27,6 +27,14 @@ class Point(IntEnum):
     BLOCK = lib.GPUTRACE_POINT_BLOCK
 
 
+class VerifierLog(IntEnum):
+    """What the verifier writes into a program's log."""
+
+    WARNINGS = lib.GPUTRACE_VERIFIER_WARNINGS  #: why it refuses a program, and what is likely wrong in one that it accepts
+    REFUSALS = lib.GPUTRACE_VERIFIER_REFUSALS  #: the former alone
+    STATES = lib.GPUTRACE_VERIFIER_STATES  #: both, and each instruction as it is followed, with the registers before it
+
+
 class Granularity(IntEnum):
     """For which threads of a CUDA kernel a program runs."""
 
@@ -95,25 +103,28 @@ class Program:
             return sure_text(lib.gputrace_program_get_log(self._pointer))
 
     def _compile(self, how: Callable[[Any, Any, Any], int], optimize: Optional[int], verify: bool,
-                 cache: bool) -> Image:
+                 cache: bool, verifier_log: VerifierLog) -> Image:
         result = ffi.new("struct gputrace_image **")
         flags = 0 if verify else lib.GPUTRACE_COMPILE_UNVERIFIED
         flags |= 0 if cache else lib.GPUTRACE_COMPILE_UNCACHED
-        opts = options("gputrace_compile_opts", flags=flags,
+        opts = options("gputrace_compile_opts", flags=flags, verifier_log=verifier_log,
                        optimize=lib.GPUTRACE_OPTIMIZE_NONE if optimize == 0 else optimize)
         with guard:
             check(how(self._pointer, opts, result))
             return Image(result[0], self._object)
 
-    def compile_ptx(self, *, optimize: Optional[int] = None, verify: bool = True, cache: bool = True) -> Image:
+    def compile_ptx(self, *, optimize: Optional[int] = None, verify: bool = True, cache: bool = True,
+                    verifier_log: VerifierLog = VerifierLog.WARNINGS) -> Image:
         """Verify the program and compile it to PTX for sm_75 and newer.  Needs no GPU.
 
         optimize: 0 to 3 as LLVM's -O, default 2.  verify=False is for tests of
-        the compiler.  cache=False: do not use ~/.cache/gputrace.
+        the compiler.  cache=False: do not use ~/.cache/gputrace.  verifier_log:
+        how much log says.
         Error with errno EACCES: the verifier refused; log has the details.
         """
-        return self._compile(lib.gputrace_compile_ptx, optimize, verify, cache)
+        return self._compile(lib.gputrace_compile_ptx, optimize, verify, cache, verifier_log)
 
-    def compile_host(self, *, optimize: Optional[int] = None, verify: bool = True, cache: bool = True) -> Image:
+    def compile_host(self, *, optimize: Optional[int] = None, verify: bool = True, cache: bool = True,
+                     verifier_log: VerifierLog = VerifierLog.WARNINGS) -> Image:
         """Compile the same intermediate code for this machine, for Image.run()."""
-        return self._compile(lib.gputrace_compile_host, optimize, verify, cache)
+        return self._compile(lib.gputrace_compile_host, optimize, verify, cache, verifier_log)
