@@ -267,7 +267,8 @@ static char *make_entry(const struct gputrace_image *image, const char *log, siz
 	fwrite(image->main_name, header.name_size, 1, out);
 	fwrite(image->ptx, header.ptx_size, 1, out);
 	fwrite(log, header.log_size, 1, out);
-	fwrite(image->symbols.list, sizeof(*image->symbols.list), image->symbols.count, out);
+	if (image->symbols.count)
+		fwrite(image->symbols.list, sizeof(*image->symbols.list), image->symbols.count, out);
 	if (fclose(out)) {
 		free(data);
 		return NULL;
