@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public side of the compiler. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,15 +29,13 @@ static int check_opts(const struct gputrace_compile_opts *opts, struct gputrace_
 	if (opts->size < sizeof(*opts))
 		return gt_error(-EINVAL, "compile options of %llu bytes are too small",
 				(unsigned long long)opts->size);
-	for (i = sizeof(*opts); i < opts->size; i++)
+	for (i = offsetof(struct gputrace_compile_opts, reserved); i < opts->size; i++)
 		if (bytes[i])
 			return gt_error(-E2BIG, "compile options hold fields that this version does not know");
 	if (opts->flags & ~(GPUTRACE_COMPILE_UNVERIFIED | GPUTRACE_COMPILE_UNCACHED))
 		return gt_error(-E2BIG, "compile options hold flags that this version does not know");
 	if (opts->verifier_log > GPUTRACE_VERIFIER_STATES)
 		return gt_error(-EINVAL, "the verifier's log has no level %u", opts->verifier_log);
-	if (opts->reserved)
-		return gt_error(-E2BIG, "compile options hold fields that this version does not know");
 	if (opts->optimize > 3 && opts->optimize != GPUTRACE_OPTIMIZE_NONE)
 		return gt_error(-EINVAL, "optimisation level %u is none of 1 to 3", opts->optimize);
 	*ret_opts = *opts;

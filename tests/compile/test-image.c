@@ -248,8 +248,8 @@ END_TEST
 /* What the log holds of an accepted program of which every thread does the same, and of one that is refused. */
 START_TEST(logs)
 {
-	static const struct bpf_insn accepted[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K }, EXIT };
-	static const struct bpf_insn refused[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_X, .src_reg = 3 }, EXIT };
+	static const struct bpf_insn right[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K }, EXIT };
+	static const struct bpf_insn wrong[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_X, .src_reg = 3 }, EXIT };
 	static const struct {
 		uint32_t level;
 		unsigned hints, states;
@@ -262,8 +262,8 @@ START_TEST(logs)
 	struct gputrace_image *image;
 
 	ck_assert_int_eq(gputrace_object_new(NULL, "made", &object), 0);
-	ck_assert_int_eq(gputrace_object_add_program(object, "good", "cuda/entry:*", accepted, 2, &good), 0);
-	ck_assert_int_eq(gputrace_object_add_program(object, "bad", "cuda/entry:*", refused, 2, &bad), 0);
+	ck_assert_int_eq(gputrace_object_add_program(object, "good", "cuda/entry:*", right, 2, &good), 0);
+	ck_assert_int_eq(gputrace_object_add_program(object, "bad", "cuda/entry:*", wrong, 2, &bad), 0);
 	for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
 		struct gputrace_compile_opts opts = { .size = sizeof(opts), .verifier_log = levels[i].level };
 		const char *log;

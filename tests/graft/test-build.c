@@ -166,15 +166,23 @@ static void attach(uint32_t point, const char *function, const char *kernel, uin
 	};
 }
 
+static struct gt_module *build_source(struct gt_source *source)
+{
+	struct gt_module *module;
+
+	record_count = 0;
+	module = gt_build(source);
+	ck_assert_ptr_nonnull(module);
+	return module;
+}
+
 static struct gt_module *build_image(const void *image)
 {
 	struct gt_source source;
 	struct gt_module *module;
 
-	record_count = 0;
 	ck_assert(gt_source_open(image, gt_device_arch(), &source));
-	module = gt_build(&source);
-	ck_assert_ptr_nonnull(module);
+	module = build_source(&source);
 	gt_source_close(&source);
 	return module;
 }
@@ -482,13 +490,11 @@ START_TEST(apart)
 	attach(GT_POINT_ENTRY, "entry", "*", 0);
 	attach(GT_POINT_EXIT, "leave", "*", 1);
 	image = load_fixture(TEST_DATA, "apart.90.cubin", &size);
-	record_count = 0;
 	ck_assert(gt_source_open(image, 90, &source));
 	beside = source.hash[1];
 	gt_source_set_apart(&source);
 	ck_assert_uint_ne(source.hash[1], beside);
-	module = gt_build(&source);
-	ck_assert_ptr_nonnull(module);
+	module = build_source(&source);
 	ck_assert_ptr_nonnull(module->replacement);
 	for (unsigned i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		const struct gt_kernel *kernel = kernel_of(module, good[i]);
@@ -578,23 +584,29 @@ START_TEST(fatbin_with_newer_text)
 }
 END_TEST
 
+/* An image of both, to be changed before it is built; the PTX that it is asked for. */
+static struct gt_member *open_both(struct gt_source *source, void **ret_image)
+{
+	size_t size;
+
+	*ret_image = load_fixture(TEST_FATBINS, "size.fatbin", &size);
+	ck_assert(gt_source_open(*ret_image, 90, source));
+	ck_assert_ptr_nonnull(source->ptx_member);
+	return &source->image.members[source->ptx_member - source->image.members];
+}
+
 /* So is PTX that cannot be unpacked, also where it is only some programs that need it. */
 START_TEST(fatbin_with_damaged_text)
 {
 	char expected[sizeof(records[0].reason)];
 	struct gt_source source;
 	struct gt_module *module;
-	size_t size;
-	void *image = load_fixture(TEST_FATBINS, "size.fatbin", &size);
+	void *image;
 
 	attach(GT_POINT_LOAD, "told_load", "*", 0);
 	attach(GT_POINT_BLOCK, "leave", "scale", 1);
-	ck_assert(gt_source_open(image, 90, &source));
-	for (unsigned i = 0; i < source.image.member_count; i++)
-		if (source.image.members[i].kind == GT_MEMBER_PTX)
-			source.image.members[i].stored_size = 4;
-	module = gt_build(&source);
-	ck_assert_ptr_nonnull(module);
+	open_both(&source, &image)->stored_size = 4;
+	module = build_source(&source);
 	expect("scale", GT_ROUTE_GRAFT, GT_REASON_NO_PTX, 1);
 	ck_assert_ptr_nonnull(source.damage);
 	snprintf(expected, sizeof(expected),
@@ -610,17 +622,12 @@ START_TEST(fatbin_with_long_text)
 {
 	struct gt_source source;
 	struct gt_module *module;
-	size_t size;
-	void *image = load_fixture(TEST_FATBINS, "size.fatbin", &size);
+	void *image;
 
 	attach(GT_POINT_LOAD, "entry", "*", 0);
 	attach(GT_POINT_BLOCK, "leave", "scale", 1);
-	ck_assert(gt_source_open(image, 90, &source));
-	for (unsigned i = 0; i < source.image.member_count; i++)
-		if (source.image.members[i].kind == GT_MEMBER_PTX)
-			source.image.members[i].full_size = GT_PTX_LONG + 1;
-	module = gt_build(&source);
-	ck_assert_ptr_nonnull(module);
+	open_both(&source, &image)->full_size = GT_PTX_LONG + 1;
+	module = build_source(&source);
 	ck_assert_uint_eq(records[find("scale")].record.route, GT_ROUTE_GRAFT);
 	ck_assert_str_eq(records[find("scale")].reason,
 			 "without programs at instructions and blocks, which need PTX, and the image's would take long to compile");
@@ -640,17 +647,15 @@ START_TEST(fatbin_with_text_for_some)
 				   KERNEL("_Z7reverseIdEvPT_", ".param .b8 a[4080]");
 	struct gt_source source;
 	struct gt_module *module;
-	size_t size;
-	void *image = load_fixture(TEST_FATBINS, "size.fatbin", &size);
+	void *image;
 
 	attach(GT_POINT_LOAD, "told_load", "scale", 0);
 	attach(GT_POINT_BLOCK, "leave", "scale", 1);
 	attach(GT_POINT_ENTRY, "entry", "*reverse*", 2);
-	ck_assert(gt_source_open(image, 90, &source));
+	open_both(&source, &image);
 	source.ptx = strdup(text);
 	source.ptx_size = strlen(text);
-	module = gt_build(&source);
-	ck_assert_ptr_nonnull(module);
+	module = build_source(&source);
 	expect("_Z7reverseIdEvPT_", GT_ROUTE_GRAFT, GT_REASON_NONE, 4);
 	expect("scale", GT_ROUTE_GRAFT, GT_REASON_NO_PTX, 1);
 	ck_assert_str_eq(records[find("scale")].reason,

@@ -106,6 +106,14 @@ static inline unsigned gt_op_form(gt_word word)
 	return gt_bits(word, 9, 3);
 }
 
+/* Arithmetic on registers, whose form says what the operands are. */
+static inline bool gt_is_arithmetic(gt_word word)
+{
+	unsigned proper = gt_op_proper(word);
+
+	return proper < 0x080 || (proper >= 0x100 && proper < 0x114);
+}
+
 #define GT_OUTER_BARRIER 15u	/* the convergence barrier of what is added to a kernel; compilers count from 0 */
 #define GT_PT 7u	/* the predicate that always holds */
 #define GT_RZ 255u	/* the register that is always 0 */

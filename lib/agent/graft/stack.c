@@ -12,9 +12,7 @@ bool gt_loads_stack_pointer(gt_word word)
 /* Arithmetic whose second operand, from bit 32 on, is a number, a constant's place or a uniform register. */
 static bool has_other_operand(gt_word word)
 {
-	unsigned proper = gt_op_proper(word);
-
-	return (proper < 0x080 || (proper >= 0x100 && proper < 0x114)) && gt_op_form(word) != 1;
+	return gt_is_arithmetic(word) && gt_op_form(word) != 1;
 }
 
 bool gt_may_read_stack_pointer(gt_word word)

@@ -179,9 +179,8 @@ static bool check_constants(const struct gt_graft_stub *stub, gt_word word)
 {
 	unsigned proper = gt_op_proper(word), form = gt_op_form(word), bank, offset;
 	unsigned base = gt_elf_param_base(stub->arch);
-	bool scalar = proper < 0x080 || (proper >= 0x100 && proper < 0x114);
 
-	if (!(scalar && (form == 3 || form == 5)) && proper != (GT_OP_LDC & 0x1ff) &&
+	if (!(gt_is_arithmetic(word) && (form == 3 || form == 5)) && proper != (GT_OP_LDC & 0x1ff) &&
 	    !(proper == (GT_OP_ULDC & 0x1ff)))
 		return true;
 	bank = gt_bits(word, 54, 5);

@@ -75,7 +75,7 @@ int gt_uniform_places(gt_word word, struct gt_uniform places[GT_UNIFORM_MAX])
 	if (!gt_bits(word, 91, 1))
 		return proper >= 0x1b0 ? -1 : 0;
 	/* Elsewhere this bit says that there is one among the sources. */
-	if (proper < 0x080 || (proper >= 0x100 && proper < 0x114))
+	if (gt_is_arithmetic(word))
 		return add(places, 0, 32, proper == 0x025 && gt_op_form(word) == 7 ? 2 : 1, false);	/* what is added */
 	switch (proper) {
 	case 0x180:	/* LD */
