@@ -34,6 +34,8 @@ static const char usage[] =
 	"                    default: by uprobes where they are permitted\n"
 	"  --no-api          do not record driver calls\n"
 	"  --memcpy          record when copies and memsets run on the GPU, too\n"
+	"  --metrics[=MS]    sample metrics of the GPUs (utilization, memory, power, clocks, ...)\n"
+	"                    each MS milliseconds (100)\n"
 	"  --all             record driver calls of all programs, those that run and those\n"
 	"                    started later, but no kernels, until Ctrl-C or SIGTERM\n"
 	"  --publish=PATH    let others read along at this path\n"
@@ -45,6 +47,7 @@ static const char usage[] =
 #define UNWIND_FRAMES 1024
 #define UNWIND_BYTES "16384"
 #define UNWIND_BYTES_MAX 61440
+#define METRICS_MS_MAX 60000
 
 /* Kernels without times that are named one by one. */
 #define NAMED_MAX 10u
@@ -58,13 +61,13 @@ struct record {
 	struct tool tool;
 	struct gputrace_writer *writer;
 	const char *output;
-	uint32_t api_flags, stack_frames, stack_bytes;
+	uint32_t api_flags, stack_frames, stack_bytes, metrics_ms;
 	const char *functions[FUNCTIONS_MAX], *publish;
 	unsigned functions_count;
 	struct gputrace_symbolizer *symbolizer;
-	int no_api, memcpy, tabular;
+	int no_api, memcpy, tabular, metrics;
 	int write_failed;
-	uint64_t launches, kernels, copies, calls, others, lost, unended, max_error;
+	uint64_t launches, kernels, copies, calls, others, values, lost, unended, max_error;
 	struct print print;
 	struct kernel_table table;
 };
@@ -90,6 +93,9 @@ static void count(struct record *record, const struct gputrace_event *event)
 	case GPUTRACE_EVENT_COPY:
 		record->copies++;
 		record->max_error = error > record->max_error ? error : record->max_error;
+		break;
+	case GPUTRACE_EVENT_METRIC:
+		record->values++;
 		break;
 	case GPUTRACE_EVENT_EXIT:
 		record->unended += gputrace_event_get_count(event);
@@ -139,8 +145,10 @@ static void summarise(const struct record *record)
 {
 	fflush(stdout);
 	if (record->tool.all) {
-		fprintf(stderr, "%s: %" PRIu64 " driver calls, %" PRIu64 " lost\n", record->tool.name, record->calls,
-			record->lost);
+		fprintf(stderr, "%s: %" PRIu64 " driver calls, ", record->tool.name, record->calls);
+		if (record->metrics)
+			fprintf(stderr, "%" PRIu64 " values of metrics, ", record->values);
+		fprintf(stderr, "%" PRIu64 " lost\n", record->lost);
 		report_output(record);
 		return;
 	}
@@ -148,6 +156,8 @@ static void summarise(const struct record *record)
 		record->kernels);
 	if (record->copies)
 		fprintf(stderr, "%" PRIu64 " copies, ", record->copies);
+	if (record->values)
+		fprintf(stderr, "%" PRIu64 " values of metrics, ", record->values);
 	fprintf(stderr, "%" PRIu64 " driver calls, %" PRIu64 " lost", record->calls, record->lost);
 	if (record->max_error == UINT64_MAX) {
 		fprintf(stderr, ", clock error not known for some kernels or copies");
@@ -223,6 +233,13 @@ static uint32_t number_of(struct record *record, const char *option, const char 
 	return (uint32_t)n;
 }
 
+static void set_metrics(struct record *record, const char *period)
+{
+	record->metrics = 1;
+	if (period)
+		record->metrics_ms = number_of(record, "--metrics", period, METRICS_MS_MAX);
+}
+
 /* Which of both options is given first does not matter. */
 static void set_stacks(struct record *record, const char *frames, const char *bytes)
 {
@@ -247,8 +264,9 @@ static void check(struct record *record)
 {
 	if (record->output && !strcmp(record->output, "-"))
 		tool_fail(&record->tool, "--output is a file, not '-': without it events are printed");
-	if (record->tool.follow && (record->no_api || record->api_flags || record->functions_count || record->memcpy))
-		tool_fail(&record->tool, "--follow takes what the other records: give --api, --no-api, --functions and --memcpy there");
+	if (record->tool.follow &&
+	    (record->no_api || record->api_flags || record->functions_count || record->memcpy || record->metrics))
+		tool_fail(&record->tool, "--follow takes what the other records: give --api, --no-api, --functions, --memcpy and --metrics there");
 	if (record->tool.all && (record->memcpy || record->tabular))
 		tool_fail(&record->tool, "--all records driver calls, and nothing that the GPU does: %s goes with a command or -p",
 			  record->memcpy ? "--memcpy" : "--table");
@@ -258,8 +276,8 @@ static void check(struct record *record)
 		tool_fail(&record->tool, "--api and --no-api do not go together");
 	if (record->api_flags == GPUTRACE_API_AGENT && record->tool.all)
 		tool_fail(&record->tool, "--api=agent goes with a command or -p: with --all no agent gets into the programs");
-	if (record->no_api && record->tool.all && !record->functions_count)
-		tool_fail(&record->tool, "--all records calls, and --no-api none");
+	if (record->no_api && record->tool.all && !record->functions_count && !record->metrics)
+		tool_fail(&record->tool, "--all records calls, and --no-api none: give --functions or --metrics");
 }
 
 static char **parse(struct record *record, int argc, char **argv)
@@ -269,6 +287,7 @@ static char **parse(struct record *record, int argc, char **argv)
 		{ "api", required_argument, NULL, 'a' },
 		{ "no-api", no_argument, NULL, 'N' },
 		{ "memcpy", no_argument, NULL, 'M' },
+		{ "metrics", optional_argument, NULL, 'm' },
 		{ "all", no_argument, NULL, 'L' },
 		{ "publish", required_argument, NULL, 'P' },
 		{ "follow", required_argument, NULL, 'F' },
@@ -291,6 +310,8 @@ static char **parse(struct record *record, int argc, char **argv)
 			record->no_api = 1;
 		else if (option == 'M')
 			record->memcpy = 1;
+		else if (option == 'm')
+			set_metrics(record, optarg);
 		else if (option == 'T')
 			record->tabular = 1;
 		else if (option == 'L')
@@ -337,7 +358,7 @@ static void attach_api(struct record *record, struct gputrace_link **link)
 
 	if (record->no_api || !gputrace_attach_api(record->tool.target, &opts, link))
 		return;
-	if (record->api_flags || record->stack_frames || (record->tool.all && !record->functions_count))
+	if (record->api_flags || record->stack_frames || (record->tool.all && !record->functions_count && !record->metrics))
 		tool_fail(&record->tool, "%s", gputrace_last_error());
 	tool_warn(&record->tool, "without driver calls: %s", gputrace_last_error());
 }
@@ -352,6 +373,14 @@ static void attach(struct record *record, struct gputrace_link *links[LINKS])
 	attach_api(record, &links[1]);
 	for (unsigned i = 0; i < record->functions_count; i++)
 		attach_functions(record, record->functions[i], &links[4 + i]);
+}
+
+static void add_metrics(struct record *record)
+{
+	struct gputrace_metrics_opts opts = { .size = sizeof(opts), .period_ms = record->metrics_ms };
+
+	if (record->metrics && gputrace_reader_add_metrics(record->tool.reader, &opts))
+		tool_fail(&record->tool, "%s", gputrace_last_error());
 }
 
 static void open_output(struct record *record)
@@ -379,6 +408,7 @@ int main(int argc, char **argv)
 	tool_spawn(&record.tool, command);
 	if (!record.tool.follow)
 		attach(&record, links);
+	add_metrics(&record);
 	open_output(&record);
 	if (record.publish && gputrace_reader_publish(record.tool.reader, record.publish, NULL))
 		tool_fail(&record.tool, "%s", gputrace_last_error());
@@ -401,5 +431,5 @@ int main(int argc, char **argv)
 	kernel_table_clear(&record.table);
 	if (record.write_failed)
 		record.tool.status = EXIT_TOOL;
-	return tool_finish(&record.tool, record.launches || record.kernels || record.copies || record.calls || record.others);
+	return tool_finish(&record.tool, record.launches || record.kernels || record.copies || record.calls || record.others || record.values);
 }

@@ -58,6 +58,18 @@ static void print_copy(const struct gputrace_event *event)
 		printf(" error=%" PRIu64 "ns", gputrace_event_get_time_error(event));
 }
 
+static void print_metric(const struct gputrace_event *event)
+{
+	const struct gputrace_gpu *gpu = gputrace_event_get_gpu(event);
+
+	/* All digits of a number of bytes. */
+	printf(" %.15g %s", gputrace_event_get_metric_value(event), tool_printable(gputrace_event_get_unit(event)));
+	if (gpu)
+		printf(" gpu=%" PRIu32, gputrace_gpu_get_index(gpu));
+	if (gputrace_event_get_text(event))
+		printf(" (%s)", tool_printable(gputrace_event_get_text(event)));
+}
+
 static void print_ids(const struct gputrace_event *event)
 {
 	if (gputrace_event_get_range_id(event))
@@ -98,6 +110,9 @@ static void print_details(const struct gputrace_event *event)
 	case GPUTRACE_EVENT_COPY:
 		print_copy(event);
 		print_ids(event);
+		break;
+	case GPUTRACE_EVENT_METRIC:
+		print_metric(event);
 		break;
 	case GPUTRACE_EVENT_RANGE:
 	case GPUTRACE_EVENT_MARK:
@@ -172,7 +187,7 @@ void print_event(struct print *print, const struct gputrace_event *event)
 {
 	static const char *const kinds[] = {
 		"?", "process", "exit", "context", "api", "launch", "kernel", "data", "print", "function",
-		"lost", "note", "call", "range", "mark", "thread", "copy"
+		"lost", "note", "call", "range", "mark", "thread", "copy", "metric"
 	};
 	unsigned type = (unsigned)gputrace_event_get_type(event);
 	uint64_t time = gputrace_event_get_time(event), end = gputrace_event_get_end(event);

@@ -22,14 +22,15 @@ static volatile unsigned long long sum;
 static void touch(const struct gputrace_event *event)
 {
 	const char *texts[] = { gputrace_event_get_name(event), gputrace_event_get_text(event),
-				gputrace_event_get_domain(event), gputrace_event_get_command(event) };
+				gputrace_event_get_domain(event), gputrace_event_get_command(event),
+				gputrace_event_get_unit(event) };
 	const struct gputrace_gpu *gpu = gputrace_event_get_gpu(event);
 	unsigned stack_count, arg_count;
 	const uint64_t *stack = gputrace_event_get_stack(event, &stack_count);
 	const uint8_t *bytes;
 	size_t size;
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		sum += texts[i] ? strlen(texts[i]) : 0;
 	for (unsigned i = 0; i < stack_count; i++)
 		sum += stack[i];

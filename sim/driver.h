@@ -77,6 +77,7 @@ CUresult sim_gpu_attribute(const struct sim_gpu *gpu, CUdevice_attribute attribu
 
 /* visible.c */
 unsigned sim_visible_devices(unsigned count, unsigned numbers[SIM_MAX_DEVICES]);	/* how many */
+#define SIM_PCI_BUS 0xf0	/* plus its number */
 void sim_device_uuid(unsigned number, CUuuid *ret_uuid);
 
 /* clock.c: a device's timer, ns; what %globaltimer reads. */

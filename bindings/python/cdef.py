@@ -9,7 +9,7 @@ import pathlib
 import re
 
 AREAS = ["common", "ctx", "object", "compile", "clock", "target", "attach", "event", "gpu", "symbol", "reader",
-         "export"]
+         "metrics", "export"]
 BPF_HEADER = "bpf/gputrace_gpu.h"
 
 # Of <linux/bpf.h>: kinds of maps that an object may hold, and flags of an update.
@@ -147,6 +147,7 @@ static void gputrace_python_copy(const struct gputrace_event *event, unsigned ch
 	size_t data_size;
 	const void *data = gputrace_event_get_data(event, &data_size);
 	uint64_t numbers[GPUTRACE_PYTHON_NUMBERS], *at = numbers + 1, used = sizeof(numbers);
+	double value = gputrace_event_get_metric_value(event);
 
 	grid = grid ? grid : none;
 	block = block ? block : none;
@@ -173,6 +174,7 @@ static void gputrace_python_copy(const struct gputrace_event *event, unsigned ch
 	*at++ = block[0];
 	*at++ = block[1];
 	*at++ = block[2];
+	memcpy(at++, &value, sizeof(value));
 	/* What can be negative from here on. */
 	*at++ = (uint64_t)(int64_t)gputrace_event_get_type(event);
 	*at++ = (uint64_t)(int64_t)gputrace_event_get_pid(event);
@@ -185,6 +187,7 @@ static void gputrace_python_copy(const struct gputrace_event *event, unsigned ch
 	*at++ = gputrace_python_put_text(to, room, &used, gputrace_event_get_text(event));
 	*at++ = gputrace_python_put_text(to, room, &used, gputrace_event_get_command(event));
 	*at++ = gputrace_python_put_text(to, room, &used, gputrace_event_get_domain(event));
+	*at++ = gputrace_python_put_text(to, room, &used, gputrace_event_get_unit(event));
 	*at++ = gputrace_python_put_names(to, room, &used, event, arg_count);
 	*at++ = gputrace_python_put(to, room, &used, args ? (const void *)args : "", arg_count * sizeof(*args));
 	*at++ = gputrace_python_put(to, room, &used, stack ? (const void *)stack : "", frame_count * sizeof(*stack));
@@ -204,7 +207,7 @@ static const struct gputrace_event *gputrace_python_next(struct gputrace_reader 
 }
 """
 
-SOURCE += "#define GPUTRACE_PYTHON_NUMBERS 39\n" + RECORD + DRAIN + NEXT
+SOURCE += "#define GPUTRACE_PYTHON_NUMBERS 41\n" + RECORD + DRAIN + NEXT
 
 EXTRA = """
 #define GPUTRACE_PYTHON_NUMBERS ...

@@ -174,10 +174,12 @@ class Tool:
             sys.exit(EXIT_NOT_FOUND if error.errno == errno.ENOENT else EXIT_CANNOT_RUN)
         return self.target
 
-    def events(self, symbolizer=None, publish=None):
+    def events(self, symbolizer=None, publish=None, metrics=None):
         """Let the command run; its events until it has ended.  Signals sent to us go to it."""
         self.reader = reader = self.target.reader(symbolizer=symbolizer) if self.target else \
             gputrace.Reader.connect(self.follow, symbolizer=symbolizer)
+        if metrics is not None:
+            reader.add_metrics(period=metrics)
         if publish is not None:
             reader.publish(publish)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # writing fails instead, see end_unread()

@@ -32,11 +32,15 @@ enum gputrace_event_type {
 	GPUTRACE_EVENT_RANGE,		/* a range that the program made known; name: what it said */
 	GPUTRACE_EVENT_MARK,		/* a moment that the program made known; name: what it said */
 	GPUTRACE_EVENT_THREAD,		/* the program named thread tid; name: how */
-	GPUTRACE_EVENT_COPY		/* the GPU copied or set memory; name: as profilers call it */
+	GPUTRACE_EVENT_COPY,		/* the GPU copied or set memory; name: as profilers call it */
+	GPUTRACE_EVENT_METRIC		/* a value sampled of a GPU or of what a process uses of it; name: of what */
 };
 
 GPUTRACE_API int gputrace_event_get_type(const struct gputrace_event *event);
-/* When it began, and when it ended (the same for what takes no time). */
+/*
+ * When it began, and when it ended (the same for what takes no time).  METRIC: the value is of a moment between
+ * them, or of all of that time (gpm.*, pcie.*, process.utilization.*).
+ */
 GPUTRACE_API uint64_t gputrace_event_get_time(const struct gputrace_event *event);
 GPUTRACE_API uint64_t gputrace_event_get_end(const struct gputrace_event *event);
 /*
@@ -55,6 +59,7 @@ GPUTRACE_API uint64_t gputrace_event_get_lateness(const struct gputrace_event *e
  */
 GPUTRACE_API uint64_t gputrace_event_get_gpu_start(const struct gputrace_event *event);
 GPUTRACE_API uint64_t gputrace_event_get_gpu_end(const struct gputrace_event *event);
+/* METRIC: 0 if it is the whole GPU's. */
 GPUTRACE_API int gputrace_event_get_pid(const struct gputrace_event *event);
 GPUTRACE_API int gputrace_event_get_tid(const struct gputrace_event *event);
 GPUTRACE_API const char *gputrace_event_get_name(const struct gputrace_event *event);
@@ -62,7 +67,7 @@ GPUTRACE_API const char *gputrace_event_get_name(const struct gputrace_event *ev
 GPUTRACE_API const char *gputrace_event_get_command(const struct gputrace_event *event);
 /*
  * NOTE and PRINT: the text.  FUNCTION: why not every program meant for it is in it.
- * CONTEXT: how its clock is read.  RANGE, API and CALL: what is odd about it, else NULL.
+ * CONTEXT: how its clock is read.  METRIC: clocks_event_reasons.active in words.  RANGE, API and CALL: what is odd about it, else NULL.
  * COPY: why it is not known when it ran (the time error is UINT64_MAX, and time is when it was called for), else NULL.
  */
 GPUTRACE_API const char *gputrace_event_get_text(const struct gputrace_event *event);

@@ -16,6 +16,7 @@
 #include <gputrace/gpu.h>
 #include <gputrace/symbol.h>
 #include <gputrace/reader.h>
+#include <gputrace/metrics.h>
 #include <gputrace/export.h>
 
 #undef GPUTRACE_H_INSIDE

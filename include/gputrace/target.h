@@ -99,10 +99,10 @@ GPUTRACE_API int gputrace_target_detach(struct gputrace_target *target, int time
  * started and will start, or GPUTRACE_EVERY_PROCESS, those that run and those that
  * are started later.  What the operating system's kernel sees can be recorded:
  * gputrace_attach_api() and gputrace_attach_functions(), and kernel programs of
- * gputrace_attach_object(); not kernels, nor programs on the GPU.  Begins when
- * something is attached; a reader's stream ends with the last of the processes, or
- * when all that was attached is detached, as gputrace_target_detach() does.
- * gputrace_target_resume() does nothing.
+ * gputrace_attach_object(); and metrics of all GPUs, gputrace_reader_add_metrics();
+ * not kernels, nor programs on the GPU.  Begins when something is attached; a reader's
+ * stream ends with the last of the processes, or when all that was attached is
+ * detached, as gputrace_target_detach() does.  gputrace_target_resume() does nothing.
  * -ESRCH: no such process; -EINVAL: pid; -ENOMEM, -EMFILE.
  */
 #define GPUTRACE_EVERY_PROCESS (-1)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <gputrace/gputrace.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,6 +308,74 @@ static int add_copy(struct gt_chrome *chrome, const struct gputrace_event *event
 			set_copy_args);
 }
 
+/* ---- names of processes and GPUs ---- */
+
+static int add_name(struct gt_chrome *chrome, int is_gpu, int id, const char *name)
+{
+	struct gt_group *group = gt_tracks_group(chrome->tracks, is_gpu, id);
+	char *copy = strdup(name ? name : "");
+
+	if (!group || !copy) {
+		free(copy);
+		return no_memory();
+	}
+	free(group->name);
+	group->name = copy;
+	return 0;
+}
+
+/* What the end of the file says of it, when the event's GPU may be gone. */
+static int name_gpu(struct gt_chrome *chrome, const struct gputrace_event *event, const char *name)
+{
+	int error = add_name(chrome, 1, gpu_number(event), name);
+	struct gt_group *group = error ? NULL : gt_tracks_group(chrome->tracks, 1, gpu_number(event));
+
+	if (!group || !event->gpu)
+		return error;
+	snprintf(group->pci_address, sizeof(group->pci_address), "%s", event->gpu->pci_address);
+	memcpy(group->uuid, event->gpu->uuid, sizeof(group->uuid));
+	group->arch = event->gpu->arch;
+	group->sm_count = event->gpu->sm_count;
+	return 0;
+}
+
+/* ---- metrics ---- */
+
+/* A track of the GPU, or of the process that uses it, which says of which GPU it is. */
+static struct json_object *counter(const struct gputrace_event *event)
+{
+	struct gt_place place = { event->pid ? event->pid : gpu_number(event), 0 };
+	char name[128];
+
+	snprintf(name, sizeof(name), event->pid ? "%s (GPU %d)" : "%s", event->name, gpu_number(event));
+	/* The value of a counter holds until the next: it counts from where its time begins. */
+	return gt_element("C", "metric", name, place, event->time);
+}
+
+static int add_metric(struct gt_chrome *chrome, const struct gputrace_event *event)
+{
+	struct gt_group *group = gt_tracks_group(chrome->tracks, 1, gpu_number(event));
+	struct json_object *object;
+	int error;
+
+	if (!group)
+		return no_memory();
+	/* The GPU of a machine that is watched: no context tells its name. */
+	if (!group->name && event->gpu) {
+		error = name_gpu(chrome, event, event->gpu->name);
+		if (error)
+			return error;
+	}
+	/* JSON has no other numbers. */
+	if (!isfinite(event->metric_value))
+		return 0;
+	object = counter(event);
+	error = gt_json_set(object, "args", json_object_new_object());
+	if (!error)
+		error = gt_element_set(object, event->unit, json_object_new_double(event->metric_value));
+	return gt_elements_add_unless(&chrome->elements, error, object);
+}
+
 /* ---- annotations ---- */
 
 static int set_range_args(struct json_object *object, const struct gputrace_event *event)
@@ -367,35 +436,6 @@ static int name_thread(struct gt_chrome *chrome, const struct gputrace_event *ev
 
 /* ---- everything else ---- */
 
-static int add_name(struct gt_chrome *chrome, int is_gpu, int id, const char *name)
-{
-	struct gt_group *group = gt_tracks_group(chrome->tracks, is_gpu, id);
-	char *copy = strdup(name ? name : "");
-
-	if (!group || !copy) {
-		free(copy);
-		return no_memory();
-	}
-	free(group->name);
-	group->name = copy;
-	return 0;
-}
-
-/* What the end of the file says of it, when the event's GPU may be gone. */
-static int add_gpu(struct gt_chrome *chrome, const struct gputrace_event *event)
-{
-	int error = add_name(chrome, 1, gpu_number(event), event->name);
-	struct gt_group *group = error ? NULL : gt_tracks_group(chrome->tracks, 1, gpu_number(event));
-
-	if (!group || !event->gpu)
-		return error;
-	snprintf(group->pci_address, sizeof(group->pci_address), "%s", event->gpu->pci_address);
-	memcpy(group->uuid, event->gpu->uuid, sizeof(group->uuid));
-	group->arch = event->gpu->arch;
-	group->sm_count = event->gpu->sm_count;
-	return 0;
-}
-
 static int add_data(struct gt_chrome *chrome, const struct gputrace_event *event)
 {
 	struct json_object *object = gt_element_instant("gpu_program", event->name, "p", host_place(event), event->time);
@@ -435,7 +475,7 @@ static int add_event(struct gt_chrome *chrome, const struct gputrace_event *even
 	case GPUTRACE_EVENT_PROCESS:
 		return add_name(chrome, 0, event->pid, event->name);
 	case GPUTRACE_EVENT_CONTEXT:
-		return add_gpu(chrome, event);
+		return name_gpu(chrome, event, event->name);
 	case GPUTRACE_EVENT_API:
 	case GPUTRACE_EVENT_CALL:
 		return add_call(chrome, event);
@@ -445,6 +485,8 @@ static int add_event(struct gt_chrome *chrome, const struct gputrace_event *even
 		return add_kernel(chrome, event);
 	case GPUTRACE_EVENT_COPY:
 		return add_copy(chrome, event);
+	case GPUTRACE_EVENT_METRIC:
+		return add_metric(chrome, event);
 	case GPUTRACE_EVENT_DATA:
 		return add_data(chrome, event);
 	case GPUTRACE_EVENT_PRINT:

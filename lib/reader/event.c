@@ -170,6 +170,16 @@ uint64_t gputrace_event_get_copy_bytes(const struct gputrace_event *event)
 	return event->copy_bytes;
 }
 
+double gputrace_event_get_metric_value(const struct gputrace_event *event)
+{
+	return event->metric_value;
+}
+
+const char *gputrace_event_get_unit(const struct gputrace_event *event)
+{
+	return event->unit;
+}
+
 uint64_t gputrace_event_get_count(const struct gputrace_event *event)
 {
 	return event->count;

@@ -37,6 +37,8 @@ struct gputrace_event {
 	const uint64_t *stack;		/* return addresses, the caller's first */
 	unsigned stack_count;
 	int stack_end;			/* enum gputrace_stack_end */
+	double metric_value;
+	const char *unit;
 	const char *name;
 	const char *text;
 	char command[16];		/* of the thread */

@@ -14,12 +14,14 @@
 #define NUMBERS(X) \
 	X(time) X(end) X(time_error) X(gpu_start) X(gpu_end) X(launch_id) X(range_id) X(external_id) \
 	X(stream) X(value) X(count) X(type) X(pid) X(tid) X(device) X(result) X(api_function) X(stack_end) \
-	X(kernel_id) X(context) X(shared_bytes) X(arg_count) X(spans) X(copy_kind) X(copy_bytes)
+	X(kernel_id) X(context) X(shared_bytes) X(arg_count) X(spans) X(copy_kind) X(copy_bytes) \
+	X(metric_value)
 
 struct event_message {
 	struct gt_message_head head;
 	uint64_t time, end, time_error, gpu_start, gpu_end, launch_id, range_id, external_id, stream, value, count,
 		 copy_bytes;
+	double metric_value;
 	uint64_t args[12];
 	int32_t type, pid, tid, device, result, api_function, stack_end, copy_kind;
 	uint32_t kernel_id, context, shared_bytes, arg_count, spans;
@@ -27,7 +29,7 @@ struct event_message {
 	int32_t gpu;			/* its index, -1: none */
 	char command[16];
 	/* What follows, in this order; a size of 0 is NULL, and a text's counts its end. */
-	uint32_t stack_count, data_size, name_size, text_size, domain_size, unused;
+	uint32_t stack_count, data_size, name_size, text_size, domain_size, unit_size;
 };
 _Static_assert(sizeof(struct event_message) % 8 == 0, "what follows is aligned");
 
@@ -44,7 +46,8 @@ static size_t text_size(const char *text)
 size_t gt_message_event_size(const struct gputrace_event *event)
 {
 	size_t data = event->data ? event->data_size : 0;
-	size_t texts = text_size(event->name) + text_size(event->text) + text_size(event->domain);
+	size_t texts = text_size(event->name) + text_size(event->text) + text_size(event->domain) +
+		       text_size(event->unit);
 	size_t size;
 
 	if (data > GT_MESSAGE_MAX || texts > GT_MESSAGE_MAX)
@@ -74,6 +77,7 @@ void gt_message_write_event(const struct gputrace_event *event, void *memory)
 		.name_size = (uint32_t)text_size(event->name),
 		.text_size = (uint32_t)text_size(event->text),
 		.domain_size = (uint32_t)text_size(event->domain),
+		.unit_size = (uint32_t)text_size(event->unit),
 	};
 #define WRITE(field) message->field = event->field;
 	NUMBERS(WRITE)
@@ -87,7 +91,8 @@ void gt_message_write_event(const struct gputrace_event *event, void *memory)
 	at += whole_words(message->data_size) - message->data_size;
 	at = append(at, event->name, message->name_size);
 	at = append(at, event->text, message->text_size);
-	append(at, event->domain, message->domain_size);
+	at = append(at, event->domain, message->domain_size);
+	append(at, event->unit, message->unit_size);
 }
 
 /* A text that ends where it says, or none. */
@@ -100,10 +105,11 @@ static bool take_text(const char **at, uint32_t size, const char **ret_text)
 
 static bool makes_sense(const struct event_message *message)
 {
-	return message->type > GPUTRACE_EVENT_NONE && message->type <= GPUTRACE_EVENT_COPY &&
+	return message->type > GPUTRACE_EVENT_NONE && message->type <= GPUTRACE_EVENT_METRIC &&
 	       message->arg_count <= sizeof(message->args) / sizeof(message->args[0]) && message->spans <= 1 &&
 	       message->stack_end >= 0 && message->stack_end <= GPUTRACE_STACK_LOST &&
 	       message->copy_kind >= 0 && message->copy_kind <= GPUTRACE_COPY_MEMSET &&
+	       (message->type != GPUTRACE_EVENT_METRIC || (message->name_size && message->unit_size)) &&
 	       message->gpu >= -1 && message->gpu < GT_GPUS_MAX &&
 	       strnlen(message->command, sizeof(message->command)) < sizeof(message->command);
 }
@@ -120,7 +126,7 @@ int gt_message_read_event(const struct gt_message_head *head, struct gputrace_gp
 	/* None of the sums overflows: the sizes are of 32 bits each. */
 	if (head->size < sizeof(*message) || head->size > GT_MESSAGE_MAX || !makes_sense(message) ||
 	    message->stack_count * sizeof(uint64_t) + whole_words(message->data_size) +
-	    whole_words((size_t)message->name_size + message->text_size + message->domain_size) != rest)
+	    whole_words((size_t)message->name_size + message->text_size + message->domain_size + message->unit_size) != rest)
 		return -EPROTO;
 	queued = gt_queued_new(message->type, NULL, rest);
 	if (!queued)
@@ -142,7 +148,8 @@ int gt_message_read_event(const struct gt_message_head *head, struct gputrace_gp
 	event->data = message->data_size ? at : NULL;
 	at += whole_words(message->data_size);
 	if (!take_text(&at, message->name_size, &event->name) || !take_text(&at, message->text_size, &event->text) ||
-	    !take_text(&at, message->domain_size, &event->domain) || (message->gpu >= 0 && !event->gpu)) {
+	    !take_text(&at, message->domain_size, &event->domain) || !take_text(&at, message->unit_size, &event->unit) ||
+	    (message->gpu >= 0 && !event->gpu)) {
 		free(queued);
 		return -EPROTO;
 	}

@@ -11,6 +11,7 @@
 
 #include "lib/attach/link.h"
 #include "lib/ctx.h"
+#include "lib/metrics/metrics.h"
 #include "lib/reader/connect.h"
 #include "lib/reader/copies.h"
 #include "lib/reader/publish.h"
@@ -119,6 +120,7 @@ static unsigned collect(struct gputrace_reader *reader)
 		count += n;
 	}
 	count += gt_reader_drain_api(reader);
+	gt_metrics_collect(reader);
 	reader->collected = now;
 	return count;
 }
@@ -167,6 +169,7 @@ struct gputrace_reader *gputrace_reader_unref(struct gputrace_reader *reader)
 	if (!reader || atomic_fetch_sub(&reader->references, 1) != 1)
 		return NULL;
 	gt_publisher_close(reader->publisher);
+	gt_metrics_free(reader->metrics);
 	if (reader->target)
 		reader->target->reader = NULL;
 	gputrace_target_unref(reader->target);
@@ -222,8 +225,11 @@ static void look(struct gputrace_reader *reader)
 
 	if (reader->publisher)
 		gt_publisher_serve(reader->publisher);
-	if (!collect(reader) && over && gt_target_is_over(reader->target))
-		reader->ended = true;
+	if (collect(reader) || !over || !gt_target_is_over(reader->target))
+		return;
+	reader->ended = true;
+	gt_metrics_free(reader->metrics);
+	reader->metrics = NULL;
 }
 
 int gputrace_reader_wait(struct gputrace_reader *reader, int timeout_ms)

@@ -20,6 +20,7 @@ struct gputrace_reader {
 	uint64_t window_ns;
 	int epoll_fd;
 	struct gt_queue queue;
+	struct gt_metrics *metrics;	/* NULL: none are sampled */
 	struct gt_handlers *handlers;	/* NULL: all records become events */
 	struct gputrace_symbolizer *symbolizer;	/* may be NULL */
 	struct gputrace_symbolizer *unwinder;	/* while there is none, of the reader's own; NULL: not needed yet */

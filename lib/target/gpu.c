@@ -41,7 +41,8 @@ static int open_clock(const struct gputrace_target *target, struct gputrace_gpu 
 	struct gputrace_clock_opts opts = { .size = sizeof(opts) };
 	int r;
 
-	if (target->software_device) {
+	/* Of processes that are only watched no GPU time comes. */
+	if (target->software_device || target->kind == GT_TARGET_WATCHED) {
 		opts.select = GPUTRACE_CLOCK_NO_DEVICE;
 		opts.tick_ns = 32;
 	} else {
@@ -51,7 +52,7 @@ static int open_clock(const struct gputrace_target *target, struct gputrace_gpu 
 		opts.pci_device = gpu->pci_device;
 	}
 	r = gputrace_clock_open(target->ctx, &opts, &gpu->clock);
-	if (!r && !target->software_device)
+	if (!r && opts.select == GPUTRACE_CLOCK_BY_PCI)
 		gputrace_clock_update(gpu->clock);
 	return r;
 }

@@ -54,7 +54,7 @@ struct run_event {
 struct run {
 	char output[4096];	/* what the program printed */
 	int status;		/* as of waitpid */
-	unsigned events[GPUTRACE_EVENT_COPY + 1];	/* by type */
+	unsigned events[GPUTRACE_EVENT_METRIC + 1];	/* by type */
 	struct run_event kernels[RUN_KEPT], launches[RUN_KEPT], calls[RUN_KEPT], ranges[RUN_KEPT], copies[RUN_KEPT];
 	struct run_event marks[16];	/* MARK and THREAD events */
 	unsigned mark_count, open_ranges;

@@ -62,6 +62,7 @@ static void prepare(const char *what, const char *number)
 	ck_assert_int_eq(gputrace_attach_nvtx(target, &links[2]), 0);
 	ck_assert_int_eq(gputrace_attach_copies(target, &links[3]), 0);
 	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
+	ck_assert_msg(!gputrace_reader_add_metrics(reader, NULL), "%s", gputrace_last_error());
 }
 
 static void finish(void)
@@ -81,7 +82,7 @@ static void write_event(FILE *file, const struct gputrace_event *e)
 	unsigned arg_count, stack_count;
 	const uint64_t *args = gputrace_event_get_args(e, &arg_count), *stack = gputrace_event_get_stack(e, &stack_count);
 	const char *texts[] = { gputrace_event_get_name(e), gputrace_event_get_text(e), gputrace_event_get_domain(e),
-				gputrace_event_get_command(e) };
+				gputrace_event_get_command(e), gputrace_event_get_unit(e) };
 	uint64_t numbers[] = {
 		gputrace_event_get_time(e), gputrace_event_get_end(e), gputrace_event_get_time_error(e),
 		gputrace_event_get_gpu_start(e), gputrace_event_get_gpu_end(e), gputrace_event_get_launch_id(e),
@@ -103,12 +104,13 @@ static void write_event(FILE *file, const struct gputrace_event *e)
 		fprintf(file, " %s=%llx", gputrace_event_get_arg_name(e, i), (unsigned long long)args[i]);
 	for (unsigned i = 0; i < stack_count; i++)
 		fprintf(file, " @%llx", (unsigned long long)stack[i]);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		fprintf(file, " %s", texts[i] ? texts[i] : "(none)");
 	if (gpu)
 		fprintf(file, " gpu %u %s %s %u %u %02x", gputrace_gpu_get_index(gpu), gputrace_gpu_get_name(gpu),
 			gputrace_gpu_get_pci_address(gpu), gputrace_gpu_get_arch(gpu), gputrace_gpu_get_sm_count(gpu),
 			gputrace_gpu_get_uuid(gpu)[15]);
+	fprintf(file, " %a", gputrace_event_get_metric_value(e));
 	data = gputrace_event_get_data(e, &size);
 	for (size_t i = 0; i < size; i++)
 		fprintf(file, "%s%02x", i ? "" : " ", data[i]);
@@ -211,9 +213,9 @@ START_TEST(the_same_events)
 	finish();
 	await(followers[0]);
 	await(followers[1]);
-	/* Kernels of graphs, calls with arguments and stacks, and the GPU are in it. */
+	/* Kernels of graphs, calls with arguments and stacks, metrics, and the GPU are in it. */
 	snprintf(command, sizeof(command), "cd %s && cmp own first && cmp own second && grep -q ' gpu 0 ' own && "
-		 "grep -q 'cuGraphLaunch' own && grep -q ' @' own && grep -q '^6 ' own && grep -q '^kernel ' own && rm own first second", folder);
+		 "grep -q 'cuGraphLaunch' own && grep -q ' @' own && grep -q '^6 ' own && grep -q 'power.draw .* W .*gpu 0 .* 0x1' own && grep -q '^kernel ' own && rm own first second", folder);
 	ck_assert_int_eq(system(command), 0);
 	/* With the reader the path is gone. */
 	ck_assert_int_ne(access(path, F_OK), 0);

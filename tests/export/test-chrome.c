@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <gputrace/gputrace.h>
 #include <json-c/json.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -286,6 +287,39 @@ START_TEST(base_time_gives_the_time_of_day)
 	base = json_object_get_int64(json_object_object_get(trace, "baseTimeNanoseconds"));
 	now = base / 1000000000 + monotonic.tv_sec;
 	ck_assert_int_le(labs(now - time(NULL)), 2);
+}
+END_TEST
+
+/* Counters of the GPU and of a process, from where their time begins; what is no number is left out. */
+START_TEST(metrics_are_counters)
+{
+	struct gputrace_gpu gpu = { .index = 3, .name = "H200", .pci_address = "0000:1b:00.0", .sm_count = 132, .arch = 90 };
+	struct gputrace_event metric = { .type = GPUTRACE_EVENT_METRIC, .time = 5001, .end = 9000, .device = -1, .gpu = &gpu,
+					 .name = "power.draw", .unit = "W", .metric_value = 71.5 };
+	struct json_object *counter, *name = NULL;
+
+	add(&metric);
+	metric.metric_value = NAN;
+	add(&metric);
+	metric.pid = PID;
+	metric.name = "process.memory.used";
+	metric.unit = "bytes";
+	metric.metric_value = 268435456;
+	add(&metric);
+	finish();
+	counter = element("C", "metric", 0);
+	ck_assert_str_eq(text(counter, "name"), "power.draw");
+	ck_assert_str_eq(text(counter, "ts"), "5.001");
+	ck_assert_str_eq(text(counter, "pid"), "3");
+	ck_assert_str_eq(arg(counter, "W"), "71.5");
+	counter = element("C", "metric", 1);
+	ck_assert_str_eq(text(counter, "name"), "process.memory.used (GPU 3)");
+	ck_assert_int_eq(json_object_get_int(json_object_object_get(counter, "pid")), PID);
+	ck_assert_str_eq(arg(counter, "bytes"), "268435456.0");
+	ck_assert_ptr_null(element("C", "metric", 2));
+	for (unsigned i = 0; !name || strcmp(text(name, "pid"), "3") || strcmp(text(name, "name"), "process_name"); i++)
+		name = element("M", NULL, i);
+	ck_assert_str_eq(arg(name, "name"), "GPU 3: H200");
 }
 END_TEST
 
@@ -743,6 +777,7 @@ int main(void)
 	tcase_add_test(group, copies_have_rows_and_arrows);
 	tcase_add_test(group, a_copy_may_come_before_its_call);
 	tcase_add_test(group, memsets_and_copies_without_times);
+	tcase_add_test(group, metrics_are_counters);
 	tcase_add_test(group, nanoseconds_survive);
 	tcase_add_loop_test(group, launch_inside_call, 0, 6);
 	tcase_add_test(group, launch_without_call_is_a_slice);

@@ -12,7 +12,7 @@ libdir=$dir$(PKG_CONFIG_PATH=pkgconfig pkg-config --variable=libdir gputrace)
 flock tests/install make install DESTDIR="$dir" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 
 # Nothing refers to where it was built, and nobody else sees the software device.
-for library in libgputrace.so libgputrace/libgputrace-agent.so libgputrace/sim/libcuda.so.1; do
+for library in libgputrace.so libgputrace/libgputrace-agent.so libgputrace/sim/libcuda.so.1 libgputrace/sim/libnvidia-ml.so.1; do
 	[ -e "$libdir/$library" ] || { echo "$library was not installed"; exit 1; }
 done
 ! [ -e "$libdir/libcuda.so.1" ] || { echo "the software device is in the loader's way"; exit 1; }

@@ -37,6 +37,7 @@ MADE_OF = {
     "name": lambda event: text(lib.gputrace_event_get_name(event)),
     "text": lambda event: text(lib.gputrace_event_get_text(event)),
     "command": lambda event: text(lib.gputrace_event_get_command(event)),
+    "unit": lambda event: text(lib.gputrace_event_get_unit(event)),
     "domain": lambda event: text(lib.gputrace_event_get_domain(event)),
     "gpu": lambda event: gputrace.gpu.of_pointer(lib.gputrace_event_get_gpu(event)),
     "grid": lambda event: three(lib.gputrace_event_get_grid(event)),

@@ -369,6 +369,8 @@ class Twins(unittest.TestCase):
                            (["--api=agent", "--all"], "--api=agent goes with a command"),
                            (["--all", "--memcpy"], "nothing that the GPU does"),
                            (["--follow=/nonexistent", "--memcpy"], "the other records"),
+                           (["--follow=/nonexistent", "--metrics"], "the other records"),
+                           (["--metrics=0", "true"], "--metrics is a number from 1 to 60000, not '0'"),
                            (["--follow=/nonexistent", "--no-api"], "the other records")):
             with self.subTest(words):
                 for said in both("record", *words):

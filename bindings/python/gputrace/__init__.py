@@ -35,7 +35,7 @@ from .link import Link
 from .map import MAP_HOST, MMAPABLE, InstanceInfo, Map, MapType, MapView
 from .object import Object
 from .program import Granularity, Point, Program, VerifierLog
-from .reader import Reader
+from .reader import Metrics, Reader
 from .records import Records
 from .source import CompileError, Diagnostic, bpf, compile_bpf
 from .symbolizer import Frame, Symbolizer
@@ -49,7 +49,7 @@ __all__ = [
     "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "CopyKind", "CopyRun", "Device", "Diagnostic",
     "Drift", "Error", "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image",
     "InstanceInfo", "Kernel", "KernelRun", "KernelSum", "Link", "LogLevel", "MAP_HOST", "MMAPABLE", "Map",
-    "MapType", "MapView", "Moment", "Object", "Point", "Program", "Reader", "Records", "Route", "StackEnd",
+    "MapType", "MapView", "Metrics", "Moment", "Object", "Point", "Program", "Reader", "Records", "Route", "StackEnd",
     "Symbolizer", "Target", "Trace", "VerifierLog", "Writer", "bpf", "compile_bpf", "escape", "expect_launches",
     "gpu_context", "host_pair", "range", "trace", "version",
 ]

@@ -33,6 +33,7 @@ class EventType(IntEnum):
     MARK = lib.GPUTRACE_EVENT_MARK  #: a moment that the program made known; name: what it said
     THREAD = lib.GPUTRACE_EVENT_THREAD  #: the program named thread tid; name: how
     COPY = lib.GPUTRACE_EVENT_COPY  #: the GPU copied or set memory; name: as profilers call it
+    METRIC = lib.GPUTRACE_EVENT_METRIC  #: a value sampled of a GPU or of what a process uses of it; name: of what
 
     @classmethod
     def _missing_(cls, value: object) -> "EventType":
@@ -65,8 +66,8 @@ TYPES = {int(kind): kind for kind in EventType}
 STACK_ENDS = {int(end): end for end in StackEnd}
 COPY_KINDS = {int(kind): kind for kind in CopyKind}
 
-# As gputrace_python_copy() puts them down: bytes, what is never negative, what may be, lengths (-1: None).
-NUMBERS = struct.Struct("=Q23Q7q8q")
+# As gputrace_python_copy() puts them down: bytes, what is never negative, a metric's value, what may be, lengths (-1: None).
+NUMBERS = struct.Struct("=Q23Qd7q9q")
 NEEDED = struct.Struct("=Q")  # the first of them
 assert NUMBERS.size == 8 * lib.GPUTRACE_PYTHON_NUMBERS
 
@@ -129,21 +130,22 @@ class Event:
 
     __slots__ = ("type", "time", "end", "time_error", "lateness", "gpu_start", "gpu_end", "pid", "tid", "name", "text",
                  "command", "launch_id", "range_id", "external_id", "domain", "kernel_id", "device", "gpu", "context", "stream",
-                 "grid", "block", "shared_bytes", "copy_kind", "copy_bytes",
+                 "grid", "block", "shared_bytes", "copy_kind", "copy_bytes", "metric_value", "unit",
                  "result", "return_value", "args", "stack", "stack_end", "data", "count", "_reader", "_serial")
 
     type: EventType
-    time: int  #: when it began
+    time: int  #: when it began; METRIC: the value is of a moment between time and end, or of all of it
     end: int  #: when it ended; equal to time for what takes no time
     time_error: Optional[int]  #: both times are right within this many ns; 0: taken on the host; None: not known
     lateness: int  #: an event before it ended by so many ns later: its record came too late for its place; 0: it is in order
     gpu_start: int  #: KERNEL, PRINT: the GPU's own times, %globaltimer ns; COPY: the same, to within time_error
     gpu_end: int
-    pid: int
+    pid: int  #: METRIC: 0 if it is the whole GPU's
     tid: int
     name: Optional[str]
     #: NOTE, PRINT: the text; FUNCTION: why not every program meant for it is in it; CONTEXT: how its
-    #: clock is read; API, CALL: what is odd about the call; COPY: why it is not known when it ran
+    #: clock is read; API, CALL: what is odd about the call; COPY: why it is not known when it ran;
+    #: METRIC: clocks_event_reasons.active in words
     text: Optional[str]
     command: Optional[str]  #: API, CALL seen by the operating system's kernel: the thread's name
     launch_id: int  #: ties launch, kernel and API call of one process together, or copy and API call; 0: none
@@ -152,7 +154,7 @@ class Event:
     domain: Optional[str]  #: RANGE, MARK: the NVTX domain, "" for the default one
     kernel_id: int
     device: int  #: ordinal of the GPU as the program numbers them, which two processes may do differently; -1: none
-    gpu: Optional[_gpu.Gpu]  #: CONTEXT, LAUNCH, KERNEL, COPY, PRINT, DATA: which GPU it is
+    gpu: Optional[_gpu.Gpu]  #: CONTEXT, LAUNCH, KERNEL, COPY, PRINT, DATA, METRIC: which GPU it is
     context: int
     stream: int
     grid: Tuple[int, int, int]  #: LAUNCH, KERNEL, PRINT: blocks
@@ -160,6 +162,8 @@ class Event:
     shared_bytes: int
     copy_kind: CopyKind  #: COPY
     copy_bytes: int  #: COPY: how much was copied or set
+    metric_value: float  #: METRIC
+    unit: Optional[str]  #: METRIC: the value's, "%", "bytes", "W", "C", "MHz", "bits", "KB/s" or "MiB/s"
     result: int  #: API, LAUNCH: the CUresult returned; -1: the call never did
     return_value: int  #: API, CALL: all 64 bits of the register that the result came in
     #: API: the arguments by their names, in order; CALL: arg0 to arg5, the first six integer registers
@@ -174,9 +178,9 @@ class Event:
         buffer = copy.buffer
         (_, self.time, self.end, error, self.lateness, self.gpu_start, self.gpu_end,
          self.launch_id, self.range_id, self.external_id, self.kernel_id, self.context, self.stream, self.shared_bytes, self.copy_bytes, self.return_value, self.count, gpu,
-         grid_x, grid_y, grid_z, block_x, block_y, block_z,
+         grid_x, grid_y, grid_z, block_x, block_y, block_z, self.metric_value,
          kind, self.pid, self.tid, self.device, copy_kind, self.result, stack_end,
-         name, text, command, domain, names, args, stack, data) = NUMBERS.unpack_from(buffer)
+         name, text, command, domain, unit, names, args, stack, data) = NUMBERS.unpack_from(buffer)
         self.type = TYPES.get(kind, EventType.NONE)
         self.time_error = None if error == UNKNOWN else error
         self.grid = grid_x, grid_y, grid_z
@@ -189,6 +193,7 @@ class Event:
         self.text, at = _text(buffer, at, text)
         self.command, at = _text(buffer, at, command)
         self.domain, at = _text(buffer, at, domain)
+        self.unit, at = _text(buffer, at, unit)
         values = _words(buffer, at + names, args)
         self.args = dict(zip(_names(buffer[at:at + names]), values)) if args else {}
         at += names + args

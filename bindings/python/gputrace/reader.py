@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import weakref
+from enum import IntFlag
 from errno import ENODATA
 from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, Iterator, List, Optional
 
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
     from .target import Path, Target
 
 POLL_S = 0.002  # rings that the GPU writes wake nobody up
+
+
+class Metrics(IntFlag):
+    """What Reader.add_metrics() samples."""
+
+    UTILIZATION = lib.GPUTRACE_METRICS_UTILIZATION  #: utilization.gpu, utilization.memory
+    MEMORY = lib.GPUTRACE_METRICS_MEMORY  #: memory.used
+    POWER = lib.GPUTRACE_METRICS_POWER  #: power.draw
+    TEMPERATURE = lib.GPUTRACE_METRICS_TEMPERATURE  #: temperature.gpu
+    CLOCKS = lib.GPUTRACE_METRICS_CLOCKS  #: clocks.sm, clocks.mem, clocks_event_reasons.active
+    PCIE = lib.GPUTRACE_METRICS_PCIE  #: pcie.tx, pcie.rx; of a GPU with GPM gpm.pcie_tx, gpm.pcie_rx
+    COUNTERS = lib.GPUTRACE_METRICS_COUNTERS  #: gpm.*, with NVLink
+    PROCESSES = lib.GPUTRACE_METRICS_PROCESSES  #: process.memory.used, process.utilization.*
 
 
 class Reader(Handle):
@@ -81,6 +95,17 @@ class Reader(Handle):
         opts = options("gputrace_publish_opts", buffer_bytes=buffer_bytes, linger_ms=round(linger * 1000))
         with guard:
             check(lib.gputrace_reader_publish(self._pointer, ffi.new("char[]", path_bytes(path)), opts))
+
+    def add_metrics(self, *, period: float = 0.0, select: Metrics = Metrics(0)) -> None:
+        """Sample metrics of the target's GPUs into the stream (EventType.METRIC), from now on, by a thread of the library.
+
+        period: seconds from one sample to the next, 0.001 to 60; default 0.1.  select: what; default all.  Of a target that
+        is only watched, of all GPUs of the machine.  What a GPU or its driver does not give is left out, and a
+        NOTE says so once.
+        """
+        opts = options("gputrace_metrics_opts", period_ms=round(period * 1000), select=int(select))
+        with guard:
+            check(lib.gputrace_reader_add_metrics(self._pointer, opts))
 
     def set_records(self, map: "Map", function: Optional[RecordsFunction]) -> None:
         """Give what GPU programs write to this ring buffer map to a function, many records at a time.

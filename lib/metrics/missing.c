@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/metrics/missing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/target/gpu.h"
+#include "lib/reader/reader.h"
+
+static bool is_for_good(enum gt_nvml_return result)
+{
+	return result == GT_NVML_NOT_SUPPORTED || result == GT_NVML_NO_PERMISSION ||
+	       result == GT_NVML_FUNCTION_NOT_FOUND || result == GT_NVML_VERSION_MISMATCH;
+}
+
+void gt_missing_add(struct gt_missing *missing, unsigned bit, const char *name, const struct gt_nvml *nvml,
+		    enum gt_nvml_return result)
+{
+	size_t used = strlen(missing->text);
+
+	if (is_for_good(result))
+		missing->never |= 1ull << bit;
+	if (missing->said >> bit & 1)
+		return;
+	missing->said |= 1ull << bit;
+	snprintf(missing->text + used, sizeof(missing->text) - used, "%s%s (%s)", used ? ", " : "", name,
+		 gt_nvml_words(nvml, result));
+}
+
+void gt_missing_tell(struct gt_missing *missing, const struct gputrace_gpu *gpu, struct gt_outbox *outbox)
+{
+	struct gt_metric note = { 0 };
+
+	if (!missing->text[0])
+		return;
+	if (asprintf(&note.note, "metrics of GPU %u (%s) that it or its driver does not give: %s", gpu->index, gpu->name,
+		     missing->text) < 0)
+		return;
+	note.time = note.end = gt_reader_now();
+	gt_outbox_put(outbox, &note);
+	missing->text[0] = 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/metrics/usage.h"
+
+#include <time.h>
+
+#include "lib/reader/reader.h"
+
+#define PROCESSES_MAX 512u
+
+enum bit { BIT_MEMORY = GT_MISSING_USAGE, BIT_UTILIZATION };
+
+void gt_usage_open(struct gt_usage *usage)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	usage->since_us = (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
+	usage->since = gt_reader_now();
+}
+
+static void put(struct gt_outbox *outbox, const struct gt_metric *times, uint32_t pid, const char *name,
+		const char *unit, double value)
+{
+	struct gt_metric metric = *times;
+
+	metric.pid = (int)pid;
+	metric.name = name;
+	metric.unit = unit;
+	metric.value = value;
+	gt_outbox_put(outbox, &metric);
+}
+
+static void sample_memory(const struct gt_nvml *nvml, gt_nvml_device device, const struct gputrace_gpu *gpu,
+			  struct gt_missing *missing, struct gt_outbox *outbox)
+{
+	struct gt_nvml_process processes[PROCESSES_MAX];
+	struct gt_metric times = { .gpu = gpu, .time = gt_reader_now() };
+	uint32_t count = PROCESSES_MAX;
+	enum gt_nvml_return result;
+
+	if (gt_missing_is(missing, BIT_MEMORY))
+		return;
+	result = GT_NVML_CALL(nvml, nvmlDeviceGetComputeRunningProcesses_v3, device, &count, processes);
+	if (result) {
+		gt_missing_add(missing, BIT_MEMORY, "process.memory.used", nvml, result);
+		return;
+	}
+	times.end = gt_reader_now();
+	for (uint32_t i = 0; i < count && i < PROCESSES_MAX; i++) {
+		if (processes[i].used_memory != UINT64_MAX)
+			put(outbox, &times, processes[i].pid, "process.memory.used", "bytes",
+			    (double)processes[i].used_memory);
+	}
+}
+
+static void sample_utilization(struct gt_usage *usage, const struct gt_nvml *nvml, gt_nvml_device device,
+			       const struct gputrace_gpu *gpu, struct gt_missing *missing, struct gt_outbox *outbox)
+{
+	struct gt_nvml_process_utilization samples[PROCESSES_MAX];
+	struct gt_metric times = { .gpu = gpu, .time = usage->since };
+	uint64_t now = gt_reader_now(), since_us = usage->since_us;
+	uint32_t count = PROCESSES_MAX;
+	enum gt_nvml_return result;
+
+	if (gt_missing_is(missing, BIT_UTILIZATION))
+		return;
+	result = GT_NVML_CALL(nvml, nvmlDeviceGetProcessUtilization, device, samples, &count, since_us);
+	/* Nothing new. */
+	if (result == GT_NVML_NOT_FOUND)
+		return;
+	if (result) {
+		gt_missing_add(missing, BIT_UTILIZATION, "process.utilization.*", nvml, result);
+		return;
+	}
+	times.end = gt_reader_now();
+	for (uint32_t i = 0; i < count && i < PROCESSES_MAX; i++) {
+		if (!samples[i].pid || samples[i].time_us <= since_us)
+			continue;
+		put(outbox, &times, samples[i].pid, "process.utilization.sm", "%", samples[i].sm);
+		put(outbox, &times, samples[i].pid, "process.utilization.memory", "%", samples[i].memory);
+		if (samples[i].time_us > usage->since_us)
+			usage->since_us = samples[i].time_us;
+	}
+	if (usage->since_us > since_us)
+		usage->since = now;
+}
+
+void gt_usage_sample(struct gt_usage *usage, const struct gt_nvml *nvml, gt_nvml_device device,
+		     const struct gputrace_gpu *gpu, struct gt_missing *missing, struct gt_outbox *outbox)
+{
+	sample_memory(nvml, device, gpu, missing, outbox);
+	sample_utilization(usage, nvml, device, gpu, missing, outbox);
+}
