@@ -55,7 +55,7 @@ class Script(unittest.TestCase):
         self.assertFalse(any(event["name"] == "cuLaunchKernel" for event in events))
 
     def test_module(self):
-        done = self.start("--api", "--memcpy", "-o", "trace.json", "-m", "script", "5", cwd=self.folder)
+        done = self.start("--api", "--memcpy", "--metrics", "-o", "trace.json", "-m", "script", "5", cwd=self.folder)
         # runpy says where it found the module.
         events = self.check(done, self.script, self.trace, self.folder, "script")
         self.assertEqual(sum(event["name"] == "cuLaunchKernel" for event in events), 5)

@@ -45,7 +45,27 @@ def resident_kb():
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
 
+def counters(trace):
+    with tempfile.NamedTemporaryFile() as file:
+        trace.save(file.name)
+        return {event["name"]: event["args"] for event in json.load(file)["traceEvents"] if event["ph"] == "C"}
+
+
 class Tracing(unittest.TestCase):
+    @in_child
+    def test_metrics(self):
+        found = {}
+        # However slow the machine is, a sample is taken in one of these times.
+        for length in (0.2, 2, 20, 200):
+            with gputrace.trace(metrics=0.01) as t:
+                Cuda().launch("nothing")
+                time.sleep(length)
+            found = counters(t)
+            if "memory.used" in found:
+                break
+        self.assertEqual(found["memory.used"], {"bytes": 2.0**30})
+        self.assertEqual(found["process.memory.used (GPU 0)"], {"bytes": 2.0**28})
+
     @in_child
     def test_before_cuda(self):
         with gputrace.trace() as t:

@@ -24,6 +24,7 @@ def parse() -> argparse.Namespace:
                         "https://ui.perfetto.dev")
     parser.add_argument("--api", action="store_true", help="have the driver's calls in that trace too")
     parser.add_argument("--memcpy", action="store_true", help="have copies and memsets in that trace too")
+    parser.add_argument("--metrics", action="store_true", help="have metrics of the GPUs in that trace too, ten times a second")
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module, as for python3 -m")
     parser.add_argument("script", metavar="SCRIPT")
     arguments = parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
@@ -90,7 +91,7 @@ def main() -> None:
     options = parse()
     find(options)
     sys.excepthook = show
-    made = trace(api=options.api, memcpy=options.memcpy)
+    made = trace(api=options.api, memcpy=options.memcpy, metrics=0.1 if options.metrics else 0.0)
     reason = None
     try:
         made.start()

@@ -134,9 +134,10 @@ class Trace:
     """What trace() gives: start() and stop() it, or use it in a ``with`` statement; then ask it."""
 
     def __init__(self, *, attach: Sequence[Union[Object, Program]] = (), api: bool = False, copies: bool = False,
-                 memcpy: bool = False, agent: Optional[Path] = None, ring_bytes: int = 0, ctx: Optional[Context] = None) -> None:
+                 memcpy: bool = False, metrics: float = 0.0, agent: Optional[Path] = None, ring_bytes: int = 0,
+                 ctx: Optional[Context] = None) -> None:
         self._how: Dict[str, Any] = {"attach": attach, "api": api, "copies": copies, "memcpy": memcpy,
-                                     "agent": agent, "ring_bytes": ring_bytes, "ctx": ctx}
+                                     "metrics": metrics, "agent": agent, "ring_bytes": ring_bytes, "ctx": ctx}
         self._records: List[bytes] = []  # not looked at yet
         self._runs: List[KernelRun] = []
         self._copies: List[CopyRun] = []
@@ -170,6 +171,8 @@ class Trace:
             self._file = tempfile.TemporaryFile(prefix="gputrace-")
             self._writer = Writer(f"/proc/self/fd/{self._file.fileno()}", ctx=how["ctx"])
             reader = target.reader()
+            if how["metrics"]:
+                reader.add_metrics(period=how["metrics"])
             target.resume()
         except BaseException:
             target.close()
@@ -325,7 +328,8 @@ class Trace:
 
 
 def trace(*, attach: Sequence[Union[Object, Program]] = (), api: bool = False, copies: bool = False,
-          memcpy: bool = False, agent: Optional[Path] = None, ring_bytes: int = 0, ctx: Optional[Context] = None) -> Trace:
+          memcpy: bool = False, metrics: float = 0.0, agent: Optional[Path] = None, ring_bytes: int = 0,
+          ctx: Optional[Context] = None) -> Trace:
     """Trace a block of this process's own work: a context manager, or a decorator of a function.
 
     attach      objects or programs to attach meanwhile; their maps can be read at the end, and what
@@ -335,10 +339,12 @@ def trace(*, attach: Sequence[Union[Object, Program]] = (), api: bool = False, c
                 (GPUTRACE_LIVE_COPIES), where their images can be found
     memcpy      record copies and memsets of memory, and when they ran: Trace.copies(), and in the file of
                 Trace.save()
+    metrics     sample metrics of the GPUs into the file of Trace.save(), each so many seconds; 0: do not
     agent       path of libgputrace-agent.so; default: the installed one
     ring_bytes  room for what was not taken in yet, a power of two; default 4 MiB
     """
-    return Trace(attach=attach, api=api, copies=copies, memcpy=memcpy, agent=agent, ring_bytes=ring_bytes, ctx=ctx)
+    return Trace(attach=attach, api=api, copies=copies, memcpy=memcpy, metrics=metrics, agent=agent,
+                 ring_bytes=ring_bytes, ctx=ctx)
 
 
 class expect_launches:
