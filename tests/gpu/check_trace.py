@@ -117,6 +117,10 @@ class Checker:
                 self.typed(event["args"], key, kind, event)
         elif phase == "i":
             self.need(event.get("s") in ("g", "p", "t"), "an instant without scope", event)
+        elif phase == "C":
+            self.need(event.get("cat") == "metric", "a counter of another category", event)
+            numbers = [float(value) for value in event["args"].values()]
+            self.need(len(numbers) == 1, "a counter without one value", event)
         elif phase in ("b", "e"):
             self.typed(event, "id", int, event)
             self.need(event.get("cat") == "user_annotation", "an end of no annotation", event)

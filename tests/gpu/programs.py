@@ -72,6 +72,7 @@ PROGRAMS = {
     "sort": variant("sort.cu"),
     "wgmma": variant("wgmma.cu", ACCELERATED),
     # Driver API alone: these run on the software device as well.
+    "busy": variant("busy.c"),
     "contexts": variant("contexts.c"),
     "copies": variant("copies.c"),
     "devices": variant("devices.c", "-lpthread"),
