@@ -64,6 +64,7 @@ static void chain(void)
 
 static int first_pid;
 static atomic_bool joined, hooked;
+static atomic_flag initialized = ATOMIC_FLAG_INIT;
 static GT_LOCK(joining);
 static GT_LOCK(attaching);
 
@@ -87,30 +88,35 @@ static void in_child(void)
 {
 	atomic_store(&gt_active, false);
 	gt_lock_make(&attaching);
+	gt_lock_make(&joining);
 	gt_nvtx_in_child();
+	gt_session_hang_up();
 	if (atomic_load(&hooked)) {
 		atomic_store(&gt_forked, true);
-		if (gt_session_is_open())
-			close(gt_session.socket);
 		return;
 	}
 	gt_session_close(false);
-	gt_lock_make(&joining);
+	gt_service_in_child();
 	gt_enter_in_child();
 	gt_thread_in_child();
 	atomic_store(&joined, false);
+	atomic_flag_clear(&initialized);
 }
 
-static void watch_the_process(void)
+/* From the start, since another thread may be here when the program forks, and is not in the child. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+static void watch_the_end(void)
 {
 	static bool watched;
 
 	first_pid = getpid();
-	if (watched)
-		return;
+	if (!watched)
+		atexit(at_exit);
 	watched = true;
-	atexit(at_exit);
-	pthread_atfork(NULL, NULL, in_child);
 }
 
 /* There is a session. */
@@ -119,7 +125,7 @@ static void begin(void)
 	gt_enter_prepare();
 	gt_threads_begin();
 	atomic_store(&gt_active, true);
-	watch_the_process();
+	watch_the_end();
 }
 
 /* busy: the program is running.  A negative number: nothing may be probed, since a launch could miss the hidden parameter. */
@@ -178,10 +184,9 @@ __attribute__((visibility("default"))) int InitializeInjection(void);
 
 int InitializeInjection(void)
 {
-	static atomic_flag once = ATOMIC_FLAG_INIT;
 	int saved = errno;
 
-	if (!atomic_flag_test_and_set(&once)) {
+	if (!atomic_flag_test_and_set(&initialized)) {
 		gt_depth++;
 		chain();
 		if (!atomic_load(&hooked) && find_driver(false)) {
@@ -196,18 +201,38 @@ int InitializeInjection(void)
 	return 1;
 }
 
+/* A thread of the program may be about to find a controller by itself. */
+static int open_session(int fd)
+{
+	int r = 0;
+
+	gt_lock(&joining);
+	if (gt_session.socket >= 0)
+		r = -EBUSY;
+	else if (!gt_session_open(fd))
+		r = -EPROTO;
+	else
+		atomic_store(&joined, true);
+	gt_unlock(&joining);
+	return r;
+}
+
 static int attach(int fd)
 {
+	int r;
+
 	if (atomic_load(&gt_forked))
 		return -ECHILD;
 	if (!gt_service_make_room())
 		return -EBUSY;
 	if (!find_driver(true))
 		return -ENOENT;
-	if (!gt_session_open(fd))
-		return -EPROTO;
-	atomic_store(&joined, true);
+	r = open_session(fd);
+	if (r)
+		return r;
 	gt_service_hold();
+	/* What the next lines begin is of no use to a child that is made from now on. */
+	atomic_store(&hooked, true);
 	gt_late_prepare();
 	begin();
 	hook(true);

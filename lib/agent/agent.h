@@ -84,6 +84,8 @@ int gt_session_connect(void);
 bool gt_session_open(int fd);
 /* Give back everything; nobody may use it any more.  keep: but for the memory that the GPU writes. */
 void gt_session_close(bool keep);
+/* In a forked child: the controller is the parent's, also one that it is just getting to know. */
+void gt_session_hang_up(void);
 /* Is gt_session.socket still our socket? */
 bool gt_session_is_open(void);
 bool gt_session_send(enum gt_message_type type, uint64_t value);

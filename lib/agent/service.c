@@ -195,6 +195,12 @@ void gt_service_release(bool start)
 		gt_service_start();
 }
 
+void gt_service_in_child(void)
+{
+	atomic_store(&started, false);
+	atomic_store(&wanted, false);
+}
+
 static bool wait_until_over(unsigned patience_ms)
 {
 	static const struct timespec pause = { .tv_nsec = 200000 };

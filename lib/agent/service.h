@@ -15,6 +15,9 @@ void gt_service_start(void);
 void gt_service_hold(void);
 void gt_service_release(bool start);
 
+/* In a forked child, where there is no such thread. */
+void gt_service_in_child(void);
+
 /* Is there no controller, or none any more?  Waits for one that is just going. */
 bool gt_service_make_room(void);
 

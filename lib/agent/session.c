@@ -19,6 +19,7 @@
 
 struct gt_session gt_session = { .socket = -1 };
 atomic_bool gt_active;
+static atomic_int opening = -1;	/* a socket that may become the session's */
 
 /* What the environment says: the path of the controller's socket; NULL: there is no controller. */
 static const char *find_controller(char secret[GT_SECRET_SIZE])
@@ -45,9 +46,11 @@ int gt_session_connect(void)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
+	atomic_store(&opening, fd);
 	/* A controller with too many callers at its door would make us wait there. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+		atomic_store(&opening, -1);
 		close(fd);
 		return -1;
 	}
@@ -395,16 +398,18 @@ bool gt_session_open(int fd)
 	struct descriptors got = { .count = 0 };
 	bool ok;
 
+	atomic_store(&opening, fd);
 	ok = say_hello(fd) && receive_config(fd, &got) && adopt(&gt_session, &got);
 	close_descriptors(&got);
-	if (!ok) {
+	if (ok) {
+		gt_session.socket = fd;
+		gt_session.pid = getpid();
+		remember_socket(fd);
+	} else {
 		gt_session_close(false);
-		return false;
 	}
-	gt_session.socket = fd;
-	gt_session.pid = getpid();
-	remember_socket(fd);
-	return true;
+	atomic_store(&opening, -1);
+	return ok;
 }
 
 /*
@@ -417,6 +422,17 @@ bool gt_session_is_open(void)
 
 	return gt_session.socket >= 0 && !fstat(gt_session.socket, &stat) && stat.st_dev == gt_session.socket_device &&
 	       stat.st_ino == gt_session.socket_inode;
+}
+
+void gt_session_hang_up(void)
+{
+	int fd = atomic_exchange(&opening, -1);
+
+	if (fd >= 0)
+		close(fd);
+	if (gt_session_is_open())
+		close(gt_session.socket);
+	gt_session.socket = -1;
 }
 
 bool gt_session_send(enum gt_message_type type, uint64_t value)
