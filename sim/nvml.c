@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "lib/metrics/nvml_abi.h"
+#include "sim/answers.h"
 #include "sim/children.h"
 #include "sim/driver.h"
 
@@ -51,6 +52,14 @@ static bool is_poor(gt_nvml_device device)
 	return device->number % 2;
 }
 
+/* Return what the environment wants to be answered here. */
+#define ANSWER(device) \
+	do { \
+		enum gt_nvml_return answer_ = sim_answer(__func__, (device)->number); \
+		if (answer_) \
+			return answer_; \
+	} while (0)
+
 static enum gt_nvml_return give(uint32_t *ret_value, uint32_t value)
 {
 	*ret_value = value;
@@ -65,6 +74,7 @@ enum gt_nvml_return nvmlInit_v2(void)
 	device_count = count >= 1 && count <= SIM_MAX_DEVICES ? (unsigned)count : 1;
 	for (unsigned i = 0; i < device_count; i++)
 		devices[i].number = i;
+	sim_answers_read();
 	return GT_NVML_SUCCESS;
 }
 
@@ -77,7 +87,8 @@ enum gt_nvml_return nvmlShutdown(void)
 const char *nvmlErrorString(enum gt_nvml_return result)
 {
 	return result == GT_NVML_SUCCESS ? "Success" : result == GT_NVML_NOT_SUPPORTED ? "Not Supported" :
-	       result == GT_NVML_NOT_FOUND ? "Not Found" : "Error";
+	       result == GT_NVML_NOT_FOUND ? "Not Found" : result == GT_NVML_GPU_IS_LOST ? "GPU is lost" :
+	       result == GT_NVML_NO_DATA ? "No data" : "Error";
 }
 
 /* ---- which devices there are ---- */
@@ -91,6 +102,7 @@ enum gt_nvml_return nvmlDeviceGetHandleByIndex_v2(uint32_t index, gt_nvml_device
 {
 	if (index >= device_count)
 		return GT_NVML_NOT_FOUND;
+	ANSWER(&devices[index]);
 	*ret_device = &devices[index];
 	return GT_NVML_SUCCESS;
 }
@@ -154,12 +166,14 @@ enum gt_nvml_return nvmlDeviceGetCudaComputeCapability(gt_nvml_device device, in
 
 enum gt_nvml_return nvmlDeviceGetUtilizationRates(gt_nvml_device device, struct gt_nvml_utilization *ret_utilization)
 {
+	ANSWER(device);
 	*ret_utilization = (struct gt_nvml_utilization){ .gpu = 40 + device->number, .memory = 20 + device->number };
 	return GT_NVML_SUCCESS;
 }
 
 enum gt_nvml_return nvmlDeviceGetMemoryInfo_v2(gt_nvml_device device, struct gt_nvml_memory *memory)
 {
+	ANSWER(device);
 	if (memory->version != GT_NVML_MEMORY_VERSION)
 		return GT_NVML_VERSION_MISMATCH;
 	memory->total = 80 * GIB;
@@ -172,6 +186,7 @@ enum gt_nvml_return nvmlDeviceGetMemoryInfo_v2(gt_nvml_device device, struct gt_
 /* The time in ms. */
 enum gt_nvml_return nvmlDeviceGetPowerUsage(gt_nvml_device device, uint32_t *ret_milliwatts)
 {
+	ANSWER(device);
 	if (is_poor(device))
 		return GT_NVML_NOT_SUPPORTED;
 	return give(ret_milliwatts, (uint32_t)(now_on(CLOCK_MONOTONIC) / 1000000 % 1000000));
@@ -179,22 +194,26 @@ enum gt_nvml_return nvmlDeviceGetPowerUsage(gt_nvml_device device, uint32_t *ret
 
 enum gt_nvml_return nvmlDeviceGetTemperature(gt_nvml_device device, enum gt_nvml_sensor sensor, uint32_t *ret_celsius)
 {
+	ANSWER(device);
 	return sensor == GT_NVML_SENSOR_GPU ? give(ret_celsius, 50 + device->number) : GT_NVML_INVALID_ARGUMENT;
 }
 
 enum gt_nvml_return nvmlDeviceGetClockInfo(gt_nvml_device device, enum gt_nvml_clock clock, uint32_t *ret_mhz)
 {
+	ANSWER(device);
 	return give(ret_mhz, (clock == GT_NVML_CLOCK_SM ? 1980 : 2619) - device->number);
 }
 
 enum gt_nvml_return nvmlDeviceGetCurrentClocksEventReasons(gt_nvml_device device, uint64_t *ret_reasons)
 {
+	ANSWER(device);
 	*ret_reasons = is_poor(device) ? 0 : 0x24;
 	return GT_NVML_SUCCESS;
 }
 
 enum gt_nvml_return nvmlDeviceGetPcieThroughput(gt_nvml_device device, enum gt_nvml_pcie way, uint32_t *ret_kb)
 {
+	ANSWER(device);
 	return give(ret_kb, (way == GT_NVML_PCIE_TX ? 1000 : 2000) * (device->number + 1));
 }
 
@@ -207,6 +226,7 @@ enum gt_nvml_return nvmlDeviceGetComputeRunningProcesses_v3(gt_nvml_device devic
 	unsigned n = sim_children(pids, CHILDREN_MAX);
 	bool fits = n <= *count;
 
+	ANSWER(device);
 	*count = n;
 	for (unsigned i = 0; fits && i < n; i++)
 		processes[i] = (struct gt_nvml_process){ (uint32_t)pids[i], 256 * MIB * (device->number + 1), UINT32_MAX,
@@ -214,15 +234,16 @@ enum gt_nvml_return nvmlDeviceGetComputeRunningProcesses_v3(gt_nvml_device devic
 	return fits ? GT_NVML_SUCCESS : GT_NVML_INSUFFICIENT_SIZE;
 }
 
-/* There is a sample for each 100 ms. */
+/* There is a sample for each 100 ms, by a clock that is not everywhere the same. */
 enum gt_nvml_return nvmlDeviceGetProcessUtilization(gt_nvml_device device, struct gt_nvml_process_utilization *samples,
 						    uint32_t *count, uint64_t since_us)
 {
-	uint64_t sample_us = now_on(CLOCK_REALTIME) / 100000000 * 100000;
+	uint64_t sample_us = now_on(is_poor(device) ? CLOCK_MONOTONIC : CLOCK_REALTIME) / 100000000 * 100000;
 	int pids[CHILDREN_MAX];
 	unsigned n = sim_children(pids, CHILDREN_MAX);
 	bool fits = n <= *count;
 
+	ANSWER(device);
 	*count = n;
 	if (!n || sample_us <= since_us)
 		return GT_NVML_NOT_FOUND;
@@ -236,6 +257,7 @@ enum gt_nvml_return nvmlDeviceGetProcessUtilization(gt_nvml_device device, struc
 
 enum gt_nvml_return nvmlGpmQueryDeviceSupport(gt_nvml_device device, struct gt_nvml_gpm_support *support)
 {
+	ANSWER(device);
 	if (support->version != GT_NVML_GPM_SUPPORT_VERSION)
 		return GT_NVML_VERSION_MISMATCH;
 	support->supported = !is_poor(device);
@@ -256,6 +278,7 @@ enum gt_nvml_return nvmlGpmSampleFree(gt_nvml_gpm_sample sample)
 
 enum gt_nvml_return nvmlGpmSampleGet(gt_nvml_device device, gt_nvml_gpm_sample sample)
 {
+	ANSWER(device);
 	if (is_poor(device))
 		return GT_NVML_NOT_SUPPORTED;
 	*sample = (struct gt_nvml_gpm_sample){ device->number, now_on(CLOCK_MONOTONIC) };

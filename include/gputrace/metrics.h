@@ -33,14 +33,16 @@ struct gputrace_metrics_opts {
  * What a GPU or its driver does not give is left out, and a GPUTRACE_EVENT_NOTE says so once.
  *
  * A thread of the library asks, to the end of the stream.  Nobody waits for it but this function, which may take a
- * second where the GPU was asleep, and that end or the last gputrace_reader_unref(), which waits for the answer to what
- * has been asked.
- * Counters (GPM) are read ten times a second at most.  A GPU without GPM measures pcie.tx and pcie.rx for 20 ms
- * each: with them, a period shorter than that is not kept to.
+ * second where the GPU was asleep, and that end or the last gputrace_reader_unref(), which wait for the answer to what
+ * has been asked, five seconds at most: a thread that the driver does not answer is left alone, and ends when it does.
+ * Counters (GPM) are read ten times a second at most, over 100 ms at least.  A GPU without GPM measures pcie.tx and
+ * pcie.rx for 20 ms each: with them, a period shorter than that is not kept to.
  *
- * A target on the software device has metrics of that, which are made up.
+ * A target on the software device has metrics of that, which are made up.  A process that traces itself and has not
+ * loaded a driver yet has those of the one that the loader finds.
  *
- * -EOPNOTSUPP: the reader is a connected one; -EALREADY: it has metrics; -EINVAL, -E2BIG: opts;
+ * -EOPNOTSUPP: the reader is a connected one; -EALREADY: it has metrics; -ENODATA: the stream has ended;
+ * -EINVAL, -E2BIG: opts;
  * -ENOENT: there is no such library, or it cannot be loaded; -ENOSYS: it is too old; -ENODEV: there is no driver or no GPU;
  * -EACCES: the GPUs may not be looked at; -EIO: whatever else the library says (gputrace_last_vendor_error());
  * -ENOMEM; -EAGAIN: no thread.  Since 0.1.

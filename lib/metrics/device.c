@@ -4,7 +4,6 @@
 #include <gputrace/gputrace.h>
 #include <stdio.h>
 
-#include "lib/target/gpu.h"
 #include "lib/reader/reader.h"
 
 /* ---- what the driver has a number for ---- */
@@ -79,7 +78,8 @@ static enum gt_nvml_return read_reasons(const struct gt_nvml *nvml, gt_nvml_devi
 	uint64_t reasons = 0;
 	enum gt_nvml_return result = GT_NVML_CALL(nvml, nvmlDeviceGetCurrentClocksEventReasons, device, &reasons);
 
-	*ret_value = (double)reasons;
+	/* What a double has room for; the driver knows nine. */
+	*ret_value = (double)(reasons & ((UINT64_C(1) << 53) - 1));
 	return result;
 }
 
@@ -156,28 +156,22 @@ static enum gt_nvml_return find(const struct gt_nvml *nvml, const struct gputrac
 	return result ? nvml->nvmlDeviceGetHandleByPciBusId_v2(gpu->pci_address, ret_device) : 0;
 }
 
-static void say_unknown(const struct gt_metric_device *device, const struct gt_nvml *nvml, enum gt_nvml_return result,
-			struct gt_outbox *outbox)
-{
-	struct gt_metric note = { .time = gt_reader_now(), .end = gt_reader_now() };
-
-	if (asprintf(&note.note, "no metrics of GPU %u (%s): the driver's management library does not find it (%s)",
-		     device->gpu->index, device->gpu->name, gt_nvml_words(nvml, result)) >= 0)
-		gt_outbox_put(outbox, &note);
-}
-
 static void open_device(struct gt_metric_device *device, const struct gt_nvml *nvml, uint32_t select,
 			struct gt_outbox *outbox)
 {
-	enum gt_nvml_return result = find(nvml, device->gpu, &device->handle);
+	enum gt_nvml_return result = find(nvml, &device->identity, &device->handle);
 
 	device->opened = true;
 	device->unknown = result;
-	if (device->unknown)
-		say_unknown(device, nvml, result, outbox);
-	else if (select & (GPUTRACE_METRICS_COUNTERS | GPUTRACE_METRICS_PCIE))
+	if (device->unknown) {
+		gt_outbox_put_note(outbox, "no metrics of GPU %u (%s): the driver's management library does not find it (%s)",
+				   device->identity.index, device->identity.name, gt_nvml_words(nvml, result));
+		return;
+	}
+	if (select & (GPUTRACE_METRICS_COUNTERS | GPUTRACE_METRICS_PCIE))
 		gt_gpm_open(&device->gpm, nvml, device->handle, &device->missing);
-	gt_usage_open(&device->usage);
+	if (select & GPUTRACE_METRICS_PROCESSES)
+		gt_usage_open(&device->usage, nvml, device->handle);
 }
 
 void gt_metric_device_sample(struct gt_metric_device *device, const struct gt_nvml *nvml, uint32_t select,
@@ -185,14 +179,14 @@ void gt_metric_device_sample(struct gt_metric_device *device, const struct gt_nv
 {
 	if (!device->opened)
 		open_device(device, nvml, select, outbox);
-	if (device->unknown)
+	if (device->unknown || device->missing.lost)
 		return;
 	if (device->gpm.supported)
 		gt_gpm_sample(&device->gpm, nvml, device->handle, device->gpu, select, &device->missing, outbox);
 	if (select & GPUTRACE_METRICS_PROCESSES)
 		gt_usage_sample(&device->usage, nvml, device->handle, device->gpu, &device->missing, outbox);
 	take_readings(device, nvml, device->gpm.supported ? select & ~GPUTRACE_METRICS_PCIE : select, outbox);
-	gt_missing_tell(&device->missing, device->gpu, outbox);
+	gt_missing_tell(&device->missing, &device->identity, outbox);
 }
 
 void gt_metric_device_close(struct gt_metric_device *device, const struct gt_nvml *nvml)

@@ -11,9 +11,11 @@
 #include "lib/metrics/nvml.h"
 #include "lib/metrics/outbox.h"
 #include "lib/metrics/usage.h"
+#include "lib/target/gpu.h"
 
 struct gt_metric_device {
-	const struct gputrace_gpu *gpu;
+	const struct gputrace_gpu *gpu;	/* for events; only the reader looks into it */
+	struct gputrace_gpu identity;	/* a copy: the target may be gone before the driver answers */
 	gt_nvml_device handle;
 	bool opened, unknown;		/* unknown: the library does not have it */
 	struct gt_missing missing;

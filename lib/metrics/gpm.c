@@ -2,11 +2,17 @@
 #include "lib/metrics/gpm.h"
 
 #include <gputrace/gputrace.h>
+#include <math.h>
+#include <time.h>
 
 #include "lib/reader/reader.h"
 
-/* The driver refreshes them no faster. */
-#define LEAST_NS 100000000u
+/*
+ * The driver refreshes them no faster: rates between two that are closer mean nothing.  A tick that comes a little too
+ * early, as every second one at that very period, waits.
+ */
+#define APART_NS 100000000u
+#define EARLY_NS 10000000u
 
 /* The bit of the samples as such; those of the counters follow. */
 #define BIT_ALL GT_MISSING_GPM
@@ -79,8 +85,12 @@ static void put(const struct gt_gpm *gpm, const struct gt_nvml *nvml, struct gt_
 	for (unsigned i = 0; i < request.count; i++) {
 		const struct counter *counter = &counters[asked[i]];
 
-		if (request.metrics[i].result) {
-			gt_missing_add(missing, BIT_ALL + 1 + asked[i], counter->name, nvml, request.metrics[i].result);
+		result = request.metrics[i].result;
+		/* As it says of an interval in which its counters were not refreshed. */
+		if (!result && !isfinite(request.metrics[i].value))
+			result = GT_NVML_NO_DATA;
+		if (result) {
+			gt_missing_add(missing, BIT_ALL + 1 + asked[i], counter->name, nvml, result);
 			continue;
 		}
 		metric->name = counter->name;
@@ -90,26 +100,41 @@ static void put(const struct gt_gpm *gpm, const struct gt_nvml *nvml, struct gt_
 	}
 }
 
+/* false: it is too early by far. */
+static bool wait_until_due(const struct gt_gpm *gpm)
+{
+	uint64_t time = gpm->earlier_time + APART_NS;
+	struct timespec t = { .tv_sec = (time_t)(time / 1000000000u), .tv_nsec = (long)(time % 1000000000u) };
+
+	if (!gpm->earlier_time)
+		return true;
+	if (gt_reader_now() + EARLY_NS < time)
+		return false;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+	return true;
+}
+
 void gt_gpm_sample(struct gt_gpm *gpm, const struct gt_nvml *nvml, gt_nvml_device device,
 		   const struct gputrace_gpu *gpu, uint32_t select, struct gt_missing *missing, struct gt_outbox *outbox)
 {
 	struct gt_metric metric = { .gpu = gpu, .time = gpm->earlier_time };
-	uint64_t now = gt_reader_now();
 	gt_nvml_gpm_sample taken = gpm->later;
 	enum gt_nvml_return result;
+	uint64_t now;
 
-	if (now - gpm->earlier_time < LEAST_NS)
+	if (!wait_until_due(gpm))
 		return;
+	now = gt_reader_now();
 	result = GT_NVML_CALL(nvml, nvmlGpmSampleGet, device, taken);
 	if (result) {
 		gt_missing_add(missing, BIT_ALL, "gpm.*", nvml, result);
-		gpm->supported = !gt_missing_is(missing, BIT_ALL);
-		return;
+	} else {
+		metric.end = gt_reader_now();
+		if (gpm->earlier_time)
+			put(gpm, nvml, &metric, select, missing, outbox);
+		gpm->later = gpm->earlier;
+		gpm->earlier = taken;
+		gpm->earlier_time = now;
 	}
-	metric.end = gt_reader_now();
-	if (gpm->earlier_time)
-		put(gpm, nvml, &metric, select, missing, outbox);
-	gpm->later = gpm->earlier;
-	gpm->earlier = taken;
-	gpm->earlier_time = now;
+	gpm->supported = !gt_missing_is(missing, BIT_ALL);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/ctx.h"
 #include "lib/target/target.h"
 #include "lib/util/error.h"
 
@@ -34,9 +35,12 @@ static int add_gpu(struct gputrace_target *target, const struct gt_nvml *nvml, u
 	int major = 0, minor = 0, r;
 	enum gt_nvml_return result = nvml->nvmlDeviceGetHandleByIndex_v2(index, &device);
 
-	/* One that this user may not look at. */
-	if (result == GT_NVML_NO_PERMISSION)
+	/* One that this user may not look at, or nobody can any more. */
+	if (result == GT_NVML_NO_PERMISSION || result == GT_NVML_GPU_IS_LOST) {
+		gt_log(target->ctx, GPUTRACE_LOG_WARNING, "no metrics of GPU %u of this machine: %s", index,
+		       gt_nvml_words(nvml, result));
 		return 0;
+	}
 	if (!result)
 		result = nvml->nvmlDeviceGetUUID(device, uuid, sizeof(uuid));
 	if (!result)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/ctx.h"
 #include "lib/metrics/device.h"
@@ -22,16 +23,20 @@
 #define DEFAULT_PERIOD_MS 100u
 #define PERIOD_MAX_MS 60000u
 #define ALL 0xffu
+#define GRACE_NS UINT64_C(5000000000)	/* for what the driver is asked when all is over */
 
 struct gt_metrics {
 	struct gt_nvml nvml;
 	uint64_t period_ns;
 	uint32_t select;
 	struct gt_outbox outbox;
+	bool found_processes;		/* of the target, among those that the driver lists */
+	pid_t pid;			/* a child of fork() has no such thread */
 	pthread_t thread;
 	pthread_mutex_t lock;		/* of what follows, to the condition */
 	unsigned device_count;		/* devices below it belong to the thread */
-	bool stop;
+	bool stop, stopped;
+	bool left;			/* nobody waits for the thread any more: it frees all this */
 	pthread_cond_t changed;
 	struct gt_metric_device devices[GT_GPUS_MAX];
 };
@@ -44,20 +49,30 @@ static void sample_all(struct gt_metrics *metrics, unsigned count)
 		gt_metric_device_sample(&metrics->devices[i], &metrics->nvml, metrics->select, &metrics->outbox);
 }
 
-/* Until then, or until there is something to do before; called with the lock, as pthread_cond_timedwait(3) is. */
-static void wait_until(struct gt_metrics *metrics, uint64_t time, unsigned count)
+/* false: that time has come.  Called with the lock. */
+static bool wait_until(struct gt_metrics *metrics, uint64_t time)
 {
 	struct timespec t = { .tv_sec = (time_t)(time / 1000000000u), .tv_nsec = (long)(time % 1000000000u) };
 
-	while (!metrics->stop && metrics->device_count == count &&
-	       pthread_cond_timedwait(&metrics->changed, &metrics->lock, &t) != ETIMEDOUT)
-		;
+	return pthread_cond_timedwait(&metrics->changed, &metrics->lock, &t) != ETIMEDOUT;
+}
+
+static void destroy(struct gt_metrics *metrics)
+{
+	for (unsigned i = 0; i < metrics->device_count; i++)
+		gt_metric_device_close(&metrics->devices[i], &metrics->nvml);
+	gt_nvml_close(&metrics->nvml);
+	gt_outbox_free(&metrics->outbox);
+	pthread_cond_destroy(&metrics->changed);
+	pthread_mutex_destroy(&metrics->lock);
+	free(metrics);
 }
 
 static void *run(void *data)
 {
 	struct gt_metrics *metrics = data;
 	uint64_t next = gt_reader_now();
+	bool left;
 
 	pthread_mutex_lock(&metrics->lock);
 	while (!metrics->stop) {
@@ -71,10 +86,38 @@ static void *run(void *data)
 		if (next <= now)
 			next += ((now - next) / metrics->period_ns + 1) * metrics->period_ns;
 		pthread_mutex_lock(&metrics->lock);
-		wait_until(metrics, next, count);
+		while (!metrics->stop && metrics->device_count == count && wait_until(metrics, next))
+			;
 	}
+	metrics->stopped = true;
+	left = metrics->left;
+	pthread_cond_signal(&metrics->changed);
 	pthread_mutex_unlock(&metrics->lock);
+	if (left)
+		destroy(metrics);
 	return NULL;
+}
+
+/* false: what it has asked the driver is not answered yet, and it will free all. */
+static bool stop(struct gt_metrics *metrics)
+{
+	uint64_t deadline = gt_reader_now() + GRACE_NS;
+	pthread_t thread = metrics->thread;
+	bool stopped;
+
+	pthread_mutex_lock(&metrics->lock);
+	metrics->stop = true;
+	pthread_cond_signal(&metrics->changed);
+	while (!metrics->stopped && wait_until(metrics, deadline))
+		;
+	stopped = metrics->stopped;
+	metrics->left = !stopped;
+	pthread_mutex_unlock(&metrics->lock);
+	if (stopped)
+		pthread_join(thread, NULL);
+	else
+		pthread_detach(thread);
+	return stopped;
 }
 
 /* With no signal: those of the program are for its own threads. */
@@ -89,6 +132,7 @@ static int start(struct gt_metrics *metrics)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&metrics->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
+	metrics->pid = getpid();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(&metrics->thread, NULL, run, metrics);
@@ -101,7 +145,8 @@ static int start(struct gt_metrics *metrics)
 static void add_device(struct gt_metrics *metrics, const struct gputrace_gpu *gpu)
 {
 	pthread_mutex_lock(&metrics->lock);
-	metrics->devices[metrics->device_count++].gpu = gpu;
+	metrics->devices[metrics->device_count] = (struct gt_metric_device){ .gpu = gpu, .identity = *gpu };
+	metrics->device_count++;
 	pthread_cond_signal(&metrics->changed);
 	pthread_mutex_unlock(&metrics->lock);
 }
@@ -130,6 +175,7 @@ static bool is_wanted(const struct gputrace_target *target, int pid)
 
 static void push(struct gputrace_reader *reader, const struct gt_metric *metric)
 {
+	reader->metrics->found_processes |= metric->pid != 0;
 	bool reasons = gt_reasons_are(metric->name);
 	struct gt_queued *queued = gt_queued_new(GPUTRACE_EVENT_METRIC, NULL, reasons ? GT_REASONS_SIZE : 0);
 
@@ -147,17 +193,12 @@ static void push(struct gputrace_reader *reader, const struct gt_metric *metric)
 	gt_reader_push(reader, queued);
 }
 
-void gt_metrics_collect(struct gputrace_reader *reader)
+static void take_all(struct gputrace_reader *reader)
 {
-	struct gt_metrics *metrics = reader->metrics;
-	struct gt_metric *taken;
 	uint64_t lost;
 	size_t count;
+	struct gt_metric *taken = gt_outbox_take(&reader->metrics->outbox, &count, &lost);
 
-	if (!metrics)
-		return;
-	follow_gpus(metrics, reader->target);
-	taken = gt_outbox_take(&metrics->outbox, &count, &lost);
 	for (size_t i = 0; i < count; i++) {
 		if (taken[i].note)
 			gt_reader_push_note(reader, NULL, taken[i].note, 0);
@@ -170,22 +211,44 @@ void gt_metrics_collect(struct gputrace_reader *reader)
 		gt_reader_push_lost(reader, NULL, "metrics", lost);
 }
 
+void gt_metrics_collect(struct gputrace_reader *reader)
+{
+	if (!reader->metrics)
+		return;
+	follow_gpus(reader->metrics, reader->target);
+	take_all(reader);
+}
+
+/* The first list may have been made before a process had come to use the GPU, or the last after it had gone. */
+static void tell_of_processes(struct gputrace_reader *reader)
+{
+	const struct gt_metrics *metrics = reader->metrics;
+	unsigned lists = 0;
+
+	for (unsigned i = 0; i < metrics->device_count; i++)
+		lists += metrics->devices[i].usage.lists;
+	if (lists > 2 && !metrics->found_processes && reader->target->kind != GT_TARGET_WATCHED)
+		gt_reader_push_note(reader, NULL, "metrics of processes: the driver listed none of this target; in a container it may know them by other numbers", 0);
+}
+
+void gt_metrics_end(struct gputrace_reader *reader)
+{
+	if (!reader->metrics)
+		return;
+	if (stop(reader->metrics)) {
+		take_all(reader);
+		tell_of_processes(reader);
+		destroy(reader->metrics);
+	} else {
+		gt_reader_push_note(reader, NULL, "metrics end early: the driver's management library does not answer", 0);
+	}
+	reader->metrics = NULL;
+}
+
 void gt_metrics_free(struct gt_metrics *metrics)
 {
-	if (!metrics)
-		return;
-	pthread_mutex_lock(&metrics->lock);
-	metrics->stop = true;
-	pthread_cond_signal(&metrics->changed);
-	pthread_mutex_unlock(&metrics->lock);
-	pthread_join(metrics->thread, NULL);
-	for (unsigned i = 0; i < metrics->device_count; i++)
-		gt_metric_device_close(&metrics->devices[i], &metrics->nvml);
-	gt_nvml_close(&metrics->nvml);
-	gt_outbox_free(&metrics->outbox);
-	pthread_cond_destroy(&metrics->changed);
-	pthread_mutex_destroy(&metrics->lock);
-	free(metrics);
+	if (metrics && metrics->pid == getpid() && stop(metrics))
+		destroy(metrics);
 }
 
 static int open_library(struct gt_nvml *nvml, const struct gputrace_target *target)
@@ -221,6 +284,8 @@ int gputrace_reader_add_metrics(struct gputrace_reader *reader, const struct gpu
 		return gt_error(-EOPNOTSUPP, "a connected reader has the metrics that the process that publishes has added");
 	if (reader->metrics)
 		return gt_error(-EALREADY, "the reader has metrics already");
+	if (reader->ended)
+		return gt_error(-ENODATA, "the stream has ended: there is nothing to have metrics of");
 	metrics = calloc(1, sizeof(*metrics));
 	if (!metrics)
 		return gt_error(-ENOMEM, "out of memory");

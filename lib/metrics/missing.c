@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lib/target/gpu.h"
-#include "lib/reader/reader.h"
 
 static bool is_for_good(enum gt_nvml_return result)
 {
@@ -18,6 +17,10 @@ void gt_missing_add(struct gt_missing *missing, unsigned bit, const char *name, 
 {
 	size_t used = strlen(missing->text);
 
+	if (result == GT_NVML_GPU_IS_LOST) {
+		missing->lost = true;
+		return;
+	}
 	if (is_for_good(result))
 		missing->never |= 1ull << bit;
 	if (missing->said >> bit & 1)
@@ -29,14 +32,11 @@ void gt_missing_add(struct gt_missing *missing, unsigned bit, const char *name, 
 
 void gt_missing_tell(struct gt_missing *missing, const struct gputrace_gpu *gpu, struct gt_outbox *outbox)
 {
-	struct gt_metric note = { 0 };
-
-	if (!missing->text[0])
-		return;
-	if (asprintf(&note.note, "metrics of GPU %u (%s) that it or its driver does not give: %s", gpu->index, gpu->name,
-		     missing->text) < 0)
-		return;
-	note.time = note.end = gt_reader_now();
-	gt_outbox_put(outbox, &note);
+	if (missing->text[0])
+		gt_outbox_put_note(outbox, "metrics of GPU %u (%s) that it or its driver does not give: %s", gpu->index,
+				   gpu->name, missing->text);
 	missing->text[0] = 0;
+	if (missing->lost)
+		gt_outbox_put_note(outbox, "metrics of GPU %u (%s) end here: the driver has lost it (nvidia-smi, dmesg)",
+				   gpu->index, gpu->name);
 }

@@ -14,13 +14,14 @@ enum gt_missing_bit { GT_MISSING_READINGS = 0, GT_MISSING_GPM = 16, GT_MISSING_U
 
 struct gt_missing {
 	uint64_t said, never;
+	bool lost;			/* the GPU as a whole: it has fallen off the bus */
 	char text[1024];		/* what is new, "power.draw (Not Supported), ..." */
 };
 
 /* Need it not be asked for? */
 static inline bool gt_missing_is(const struct gt_missing *missing, unsigned bit)
 {
-	return missing->never >> bit & 1;
+	return missing->lost || missing->never >> bit & 1;
 }
 
 void gt_missing_add(struct gt_missing *missing, unsigned bit, const char *name, const struct gt_nvml *nvml,

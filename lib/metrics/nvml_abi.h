@@ -21,7 +21,9 @@ enum gt_nvml_return {
 	GT_NVML_INSUFFICIENT_SIZE = 7,
 	GT_NVML_DRIVER_NOT_LOADED = 9,
 	GT_NVML_FUNCTION_NOT_FOUND = 13,
+	GT_NVML_GPU_IS_LOST = 15,
 	GT_NVML_MEMORY = 20,
+	GT_NVML_NO_DATA = 21,
 	GT_NVML_VERSION_MISMATCH = 25
 };
 
@@ -49,7 +51,7 @@ struct gt_nvml_process {
 
 struct gt_nvml_process_utilization {
 	uint32_t pid;
-	uint64_t time_us;		/* CLOCK_REALTIME */
+	uint64_t time_us;		/* by a clock of the driver's */
 	uint32_t sm, memory, encoder, decoder;
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/metrics/outbox.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define METRICS_MAX 65536u
@@ -45,6 +47,19 @@ void gt_outbox_put(struct gt_outbox *outbox, const struct gt_metric *metric)
 	}
 	atomic_store_explicit(&outbox->filled, true, memory_order_relaxed);
 	pthread_mutex_unlock(&outbox->lock);
+}
+
+void gt_outbox_put_note(struct gt_outbox *outbox, const char *format, ...)
+{
+	struct gt_metric note = { 0 };
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vasprintf(&note.note, format, arguments);
+	va_end(arguments);
+	if (length >= 0)
+		gt_outbox_put(outbox, &note);
 }
 
 struct gt_metric *gt_outbox_take(struct gt_outbox *outbox, size_t *ret_count, uint64_t *ret_lost)

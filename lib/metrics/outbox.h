@@ -35,6 +35,9 @@ void gt_outbox_free(struct gt_outbox *outbox);
 /* Takes the note over.  What finds no room, since nobody has read for long, is counted as lost. */
 void gt_outbox_put(struct gt_outbox *outbox, const struct gt_metric *metric);
 
+__attribute__((format(printf, 2, 3)))
+void gt_outbox_put_note(struct gt_outbox *outbox, const char *format, ...);
+
 /* All that is there; the caller frees it and the notes.  NULL: nothing. */
 struct gt_metric *gt_outbox_take(struct gt_outbox *outbox, size_t *ret_count, uint64_t *ret_lost);
 

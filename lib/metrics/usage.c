@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/metrics/usage.h"
 
-#include <time.h>
-
 #include "lib/reader/reader.h"
 
 #define PROCESSES_MAX 512u
 
-enum bit { BIT_MEMORY = GT_MISSING_USAGE, BIT_UTILIZATION };
+enum bit { BIT_MEMORY = GT_MISSING_USAGE, BIT_UTILIZATION, BIT_MEMORY_OF_ONE };
 
-void gt_usage_open(struct gt_usage *usage)
+/* The samples' times say only which is newer: what clock they are of is the driver's affair. */
+static void see(struct gt_usage *usage, const struct gt_nvml_process_utilization *sample)
 {
-	struct timespec t;
+	if (sample->time_us > usage->since_us)
+		usage->since_us = sample->time_us;
+}
 
-	clock_gettime(CLOCK_REALTIME, &t);
-	usage->since_us = (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
+/* Those that are there already are of before. */
+void gt_usage_open(struct gt_usage *usage, const struct gt_nvml *nvml, gt_nvml_device device)
+{
+	struct gt_nvml_process_utilization samples[PROCESSES_MAX];
+	uint32_t count = PROCESSES_MAX;
+
 	usage->since = gt_reader_now();
+	if (GT_NVML_CALL(nvml, nvmlDeviceGetProcessUtilization, device, samples, &count, 0))
+		return;
+	for (uint32_t i = 0; i < count && i < PROCESSES_MAX; i++)
+		see(usage, &samples[i]);
 }
 
 static void put(struct gt_outbox *outbox, const struct gt_metric *times, uint32_t pid, const char *name,
@@ -30,8 +39,8 @@ static void put(struct gt_outbox *outbox, const struct gt_metric *times, uint32_
 	gt_outbox_put(outbox, &metric);
 }
 
-static void sample_memory(const struct gt_nvml *nvml, gt_nvml_device device, const struct gputrace_gpu *gpu,
-			  struct gt_missing *missing, struct gt_outbox *outbox)
+static void sample_memory(struct gt_usage *usage, const struct gt_nvml *nvml, gt_nvml_device device,
+			  const struct gputrace_gpu *gpu, struct gt_missing *missing, struct gt_outbox *outbox)
 {
 	struct gt_nvml_process processes[PROCESSES_MAX];
 	struct gt_metric times = { .gpu = gpu, .time = gt_reader_now() };
@@ -46,8 +55,11 @@ static void sample_memory(const struct gt_nvml *nvml, gt_nvml_device device, con
 		return;
 	}
 	times.end = gt_reader_now();
+	usage->lists++;
 	for (uint32_t i = 0; i < count && i < PROCESSES_MAX; i++) {
-		if (processes[i].used_memory != UINT64_MAX)
+		if (processes[i].used_memory == UINT64_MAX)
+			gt_missing_add(missing, BIT_MEMORY_OF_ONE, "process.memory.used of some", nvml, GT_NVML_NO_DATA);
+		else
 			put(outbox, &times, processes[i].pid, "process.memory.used", "bytes",
 			    (double)processes[i].used_memory);
 	}
@@ -78,8 +90,7 @@ static void sample_utilization(struct gt_usage *usage, const struct gt_nvml *nvm
 			continue;
 		put(outbox, &times, samples[i].pid, "process.utilization.sm", "%", samples[i].sm);
 		put(outbox, &times, samples[i].pid, "process.utilization.memory", "%", samples[i].memory);
-		if (samples[i].time_us > usage->since_us)
-			usage->since_us = samples[i].time_us;
+		see(usage, &samples[i]);
 	}
 	if (usage->since_us > since_us)
 		usage->since = now;
@@ -88,6 +99,6 @@ static void sample_utilization(struct gt_usage *usage, const struct gt_nvml *nvm
 void gt_usage_sample(struct gt_usage *usage, const struct gt_nvml *nvml, gt_nvml_device device,
 		     const struct gputrace_gpu *gpu, struct gt_missing *missing, struct gt_outbox *outbox)
 {
-	sample_memory(nvml, device, gpu, missing, outbox);
+	sample_memory(usage, nvml, device, gpu, missing, outbox);
 	sample_utilization(usage, nvml, device, gpu, missing, outbox);
 }

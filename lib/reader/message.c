@@ -109,7 +109,8 @@ static bool makes_sense(const struct event_message *message)
 	       message->arg_count <= sizeof(message->args) / sizeof(message->args[0]) && message->spans <= 1 &&
 	       message->stack_end >= 0 && message->stack_end <= GPUTRACE_STACK_LOST &&
 	       message->copy_kind >= 0 && message->copy_kind <= GPUTRACE_COPY_MEMSET &&
-	       (message->type != GPUTRACE_EVENT_METRIC || (message->name_size && message->unit_size)) &&
+	       (message->type != GPUTRACE_EVENT_METRIC ||
+		(message->name_size && message->unit_size && message->gpu >= 0)) &&
 	       message->gpu >= -1 && message->gpu < GT_GPUS_MAX &&
 	       strnlen(message->command, sizeof(message->command)) < sizeof(message->command);
 }

@@ -228,8 +228,7 @@ static void look(struct gputrace_reader *reader)
 	if (collect(reader) || !over || !gt_target_is_over(reader->target))
 		return;
 	reader->ended = true;
-	gt_metrics_free(reader->metrics);
-	reader->metrics = NULL;
+	gt_metrics_end(reader);
 }
 
 int gputrace_reader_wait(struct gputrace_reader *reader, int timeout_ms)

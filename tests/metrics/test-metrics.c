@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics of the software device, whose values are known (sim/README.md), in the stream. */
 #include <check.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -29,7 +30,7 @@ struct seen {
 
 static struct seen seen[METRICS_MAX];
 static unsigned seen_count, notes;
-static char note[512];
+static char note[512], last_note[512];	/* the last that begins with "metrics of GPU", and the last of all */
 static uint64_t last_end;
 static struct gputrace_target *target;
 static struct gputrace_reader *reader;
@@ -81,6 +82,7 @@ static void check_times(const struct gputrace_event *event, const struct seen *m
 	 */
 	if (!strcmp(metric->name, "gpm.nvlink_rx")) {
 		ck_assert(value <= (double)(end - time) / 1e6);
+		ck_assert_uint_ge(end - time, 100 * MS);
 		if (metric->count >= 2)
 			ck_assert(metric->value >= (double)time / 1e6 - (double)metric->end_before / 1e6 - 1e-3);
 	}
@@ -121,8 +123,11 @@ static void take(const struct gputrace_event *event)
 	}
 	if (gputrace_event_get_type(event) == GPUTRACE_EVENT_METRIC)
 		take_metric(event);
-	if (gputrace_event_get_type(event) == GPUTRACE_EVENT_NOTE && !strncmp(gputrace_event_get_text(event), "metrics ", 8)) {
-		snprintf(note, sizeof(note), "%s", gputrace_event_get_text(event));
+	if (gputrace_event_get_type(event) != GPUTRACE_EVENT_NOTE)
+		return;
+	snprintf(last_note, sizeof(last_note), "%s", gputrace_event_get_text(event));
+	if (!strncmp(last_note, "metrics of GPU ", 15)) {
+		strcpy(note, last_note);
 		notes++;
 	}
 }
@@ -140,18 +145,26 @@ static void read_until(const char *name, unsigned gpu, int pid, unsigned count)
 	}
 }
 
-/* The program ends, and so does the stream, for all that is sampled. */
-static void finish(void)
+static void read_to_the_end(void)
 {
 	const struct gputrace_event *event;
 	int r;
 
-	ck_assert_int_eq(write(to_program, ".\n", 2), 2);
 	while ((r = gputrace_reader_wait(reader, PATIENCE_MS)) == 1) {
 		while ((event = gputrace_reader_next(reader)))
 			take(event);
 	}
 	ck_assert_int_eq(r, -ENODATA);
+}
+
+/* The program ends, and so does the stream, for all that is sampled. */
+static void finish(void)
+{
+	ck_assert_int_eq(write(to_program, ".\n", 2), 2);
+	read_to_the_end();
+	ck_assert_int_eq(gputrace_reader_add_metrics(reader, NULL), -ENODATA);
+	/* Nothing comes after the end. */
+	ck_assert_int_eq(gputrace_reader_wait(reader, 0), -ENODATA);
 	close(to_program);
 	gputrace_reader_unref(reader);
 	gputrace_target_unref(target);
@@ -284,6 +297,172 @@ START_TEST(a_machine_that_is_watched)
 }
 END_TEST
 
+/*
+ * GPU 1 of three is lost at its 34th question.  Four are asked once (twice which it is, counters, old samples), in each
+ * round first of processes and their utilization, then of the values in their order, where utilization is of two
+ * values: 12 in the first round, then 11, without power.  So the third round comes to the clocks.
+ */
+START_TEST(a_gpu_that_is_lost)
+{
+	struct gputrace_metrics_opts opts = { .size = sizeof(opts), .period_ms = 5 };
+	const struct gputrace_event *event;
+
+	setenv("GPUTRACE_SIM_DEVICES", "3", 1);
+	setenv("GPUTRACE_SIM_NVML", "*:1:34:15", 1);
+	setenv("LD_LIBRARY_PATH", getenv("GPUTRACE_SIM_DIR"), 1);
+	ck_assert_int_eq(gputrace_target_watch(NULL, GPUTRACE_EVERY_PROCESS, &target), 0);
+	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
+	ck_assert_msg(!gputrace_reader_add_metrics(reader, &opts), "%s", gputrace_last_error());
+	while (!strstr(note, "lost")) {
+		ck_assert_int_eq(gputrace_reader_wait(reader, PATIENCE_MS), 1);
+		while ((event = gputrace_reader_next(reader)))
+			take(event);
+	}
+	ck_assert_str_eq(note, "metrics of GPU 1 (gputrace software device) end here: the driver has lost it (nvidia-smi, dmesg)");
+	/* The others go on. */
+	read_until("temperature.gpu", 0, 0, find("temperature.gpu", 0, 0)->count + 10);
+	read_until("temperature.gpu", 2, 0, find("temperature.gpu", 2, 0)->count + 10);
+	ck_assert_uint_eq(find("temperature.gpu", 1, 0)->count, 3);
+	ck_assert_uint_eq(find("clocks.sm", 1, 0)->count, 2);
+	ck_assert_uint_eq(find("pcie.rx", 1, 0)->count, 2);
+	/* Of each what it does not give, and the loss. */
+	ck_assert_uint_eq(notes, 4);
+	gputrace_reader_unref(reader);
+	gputrace_target_unref(target);
+}
+END_TEST
+
+/* One that is lost from the beginning is left out. */
+START_TEST(a_gpu_that_was_lost_before)
+{
+	struct gputrace_metrics_opts opts = { .size = sizeof(opts) };
+
+	setenv("GPUTRACE_SIM_DEVICES", "2", 1);
+	setenv("GPUTRACE_SIM_NVML", "*:0:1:15", 1);
+	setenv("LD_LIBRARY_PATH", getenv("GPUTRACE_SIM_DIR"), 1);
+	ck_assert_int_eq(gputrace_target_watch(NULL, GPUTRACE_EVERY_PROCESS, &target), 0);
+	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
+	ck_assert_msg(!gputrace_reader_add_metrics(reader, &opts), "%s", gputrace_last_error());
+	read_until("temperature.gpu", 1, 0, 1);
+	ck_assert_ptr_null(find("temperature.gpu", 0, 0));
+	ck_assert_ptr_null(gputrace_target_next_gpu(target, gputrace_target_next_gpu(target, NULL)));
+	gputrace_reader_unref(reader);
+	gputrace_target_unref(target);
+}
+END_TEST
+
+static unsigned count_threads(void)
+{
+	DIR *folder = opendir("/proc/self/task");
+	unsigned count = 0;
+
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count - 2;
+}
+
+/* The second question for the temperature gets no answer: nobody waits for it for ever, and nothing is lost by that. */
+START_TEST(a_driver_that_hangs)
+{
+	struct gputrace_metrics_opts opts = { .size = sizeof(opts), .period_ms = 5 };
+	char rule[64];
+	int ends[2];
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	snprintf(rule, sizeof(rule), "nvmlDeviceGetTemperature:0:2:<%d", ends[0]);
+	setenv("GPUTRACE_SIM_NVML", rule, 1);
+	begin(&opts);
+	read_until("power.draw", 0, 0, 2);
+	if (_i) {
+		gputrace_reader_unref(reader);
+		ck_assert_int_eq(write(to_program, ".\n", 2), 2);
+		gputrace_target_unref(target);
+	} else {
+		finish();
+		ck_assert_uint_eq(find("temperature.gpu", 0, 0)->count, 1);
+		ck_assert_str_eq(last_note, "metrics end early: the driver's management library does not answer");
+	}
+	ck_assert_uint_eq(count_threads(), 2);
+	/* The thread that it hung in ends with the answer. */
+	ck_assert_int_eq(write(ends[1], "", 1), 1);
+	while (count_threads() > 1)
+		usleep(1000);
+}
+END_TEST
+
+START_TEST(a_child_without_the_thread)
+{
+	int status;
+	pid_t pid;
+
+	begin(NULL);
+	read_until("temperature.gpu", 0, 0, 1);
+	pid = fork();
+	if (!pid) {
+		gputrace_reader_unref(reader);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	read_until("temperature.gpu", 0, 0, find("temperature.gpu", 0, 0)->count + 2);
+	finish();
+}
+END_TEST
+
+/* Starts the program in a process that ends: as one of another container, it is none that the driver tells us of. */
+static int start_orphan(int *ret_out)
+{
+	int in[2], out[2], pid = 0;
+	pid_t parent;
+
+	ck_assert_int_eq(pipe(in) | pipe(out), 0);
+	to_program = in[1];
+	*ret_out = out[0];
+	parent = fork();
+	if (parent) {
+		close(in[0]);
+		close(out[1]);
+		ck_assert_int_eq(waitpid(parent, NULL, 0), parent);
+		ck_assert_int_eq(read(out[0], &pid, sizeof(pid)), sizeof(pid));
+		return pid;
+	}
+	if (fork())
+		_exit(0);
+	pid = getpid();
+	if (write(out[1], &pid, sizeof(pid)) != sizeof(pid))
+		_exit(1);
+	dup2(in[0], STDIN_FILENO);
+	dup2(out[1], STDOUT_FILENO);
+	close(in[1]);
+	setenv("LD_LIBRARY_PATH", getenv("GPUTRACE_SIM_DIR"), 1);
+	execl(TARGET_PATH, TARGET_PATH, "live", "1", NULL);
+	_exit(1);
+}
+
+START_TEST(processes_that_are_not_listed)
+{
+	struct gputrace_metrics_opts opts = { .size = sizeof(opts), .period_ms = 5 };
+	char ready[6] = "";
+	int out, pid = start_orphan(&out);
+
+	ck_assert_int_eq(read(out, ready, 5), 5);
+	ck_assert_str_eq(ready, "ready");
+	ck_assert_msg(!gputrace_target_attach(NULL, pid, NULL, &target), "%s", gputrace_last_error());
+	ck_assert_int_eq(gputrace_reader_new(target, NULL, &reader), 0);
+	ck_assert_msg(!gputrace_reader_add_metrics(reader, &opts), "%s", gputrace_last_error());
+	ck_assert_msg(!gputrace_target_resume(target), "%s", gputrace_last_error());
+	read_until("temperature.gpu", 0, 0, 5);
+	ck_assert_ptr_null(find("process.memory.used", 0, pid));
+	ck_assert_int_eq(gputrace_target_detach(target, PATIENCE_MS), 0);
+	read_to_the_end();
+	ck_assert_str_eq(last_note, "metrics of processes: the driver listed none of this target; in a container it may know them by other numbers");
+	gputrace_reader_unref(reader);
+	gputrace_target_unref(target);
+	close(to_program);
+}
+END_TEST
+
 static int add(uint32_t period, uint32_t select)
 {
 	struct gputrace_metrics_opts opts = { .size = sizeof(opts), .period_ms = period, .select = select };
@@ -334,6 +513,11 @@ int main(void)
 	tcase_add_test(tcase, what_a_gpu_does_not_give);
 	tcase_add_test(tcase, what_was_asked_for);
 	tcase_add_test(tcase, a_machine_that_is_watched);
+	tcase_add_test(tcase, a_gpu_that_is_lost);
+	tcase_add_test(tcase, a_gpu_that_was_lost_before);
+	tcase_add_loop_test(tcase, a_driver_that_hangs, 0, 2);
+	tcase_add_test(tcase, a_child_without_the_thread);
+	tcase_add_test(tcase, processes_that_are_not_listed);
 	tcase_add_test(tcase, what_is_refused);
 	tcase_add_test(tcase, a_library_that_is_none);
 	return run_case("metrics", tcase);

@@ -5,9 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/metrics/nvml_abi.h"
+#include <gputrace/gputrace.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "lib/metrics/device.h"
 #include "lib/metrics/outbox.h"
 #include "lib/metrics/reasons.h"
+#include "lib/reader/reader.h"
 #include "tests/suite.h"
 
 /* By the documentation's declarations, for a machine whose long is 64 bits. */
@@ -70,6 +75,183 @@ START_TEST(reasons_have_names)
 }
 END_TEST
 
+/* ---- a management library of which we say what it answers ---- */
+
+#define MS UINT64_C(1000000)
+#define HOUR (3600000 * MS)
+
+static unsigned samples_taken;
+static uint64_t utilization_us;
+
+static const char *words(enum gt_nvml_return result)
+{
+	static char text[16];
+
+	snprintf(text, sizeof(text), "error %d", result);
+	return text;
+}
+
+static enum gt_nvml_return find_device(const char *uuid, gt_nvml_device *ret_device)
+{
+	ck_assert_str_eq(uuid, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
+	*ret_device = NULL;
+	return GT_NVML_SUCCESS;
+}
+
+static enum gt_nvml_return take_sample(gt_nvml_device device, gt_nvml_gpm_sample sample)
+{
+	(void)device;
+	(void)sample;
+	samples_taken++;
+	return GT_NVML_SUCCESS;
+}
+
+/* Their numbers; of the second there is no data, and the third is a number that is none. */
+static enum gt_nvml_return give_rates(struct gt_nvml_gpm_request *request)
+{
+	for (unsigned i = 0; i < request->count; i++) {
+		struct gt_nvml_gpm_metric *metric = &request->metrics[i];
+
+		metric->result = metric->id == GT_NVML_GPM_SM_UTIL ? GT_NVML_NO_DATA : GT_NVML_SUCCESS;
+		metric->value = metric->id == GT_NVML_GPM_SM_OCCUPANCY ? (double)NAN : metric->id;
+	}
+	return GT_NVML_SUCCESS;
+}
+
+static enum gt_nvml_return no_rates(struct gt_nvml_gpm_request *request)
+{
+	(void)request;
+	return GT_NVML_NOT_SUPPORTED;
+}
+
+/* 7 uses 4096 bytes, of 8 it is not known. */
+static enum gt_nvml_return list(gt_nvml_device device, uint32_t *count, struct gt_nvml_process *processes)
+{
+	(void)device;
+	*count = 2;
+	processes[0] = (struct gt_nvml_process){ .pid = 7, .used_memory = 4096 };
+	processes[1] = (struct gt_nvml_process){ .pid = 8, .used_memory = UINT64_MAX };
+	return GT_NVML_SUCCESS;
+}
+
+/* The last sample, also if it has been seen. */
+static enum gt_nvml_return utilization(gt_nvml_device device, struct gt_nvml_process_utilization *samples,
+				       uint32_t *count, uint64_t since_us)
+{
+	(void)device;
+	ck_assert(since_us == 0 || since_us == 1000 || since_us == 1001);
+	*count = 1;
+	samples[0] = (struct gt_nvml_process_utilization){ .pid = 7, .time_us = utilization_us, .sm = 60, .memory = 5 };
+	return GT_NVML_SUCCESS;
+}
+
+static struct gt_outbox outbox;
+static struct gt_metric *metrics;
+static size_t metric_count;
+
+static void take_what_has_come(void)
+{
+	uint64_t lost;
+
+	free(metrics);
+	metrics = gt_outbox_take(&outbox, &metric_count, &lost);
+	ck_assert_uint_eq(lost, 0);
+}
+
+static void expect_metric(size_t i, const char *name, int pid, double value)
+{
+	ck_assert_uint_lt(i, metric_count);
+	ck_assert_ptr_null(metrics[i].note);
+	ck_assert_str_eq(metrics[i].name, name);
+	ck_assert_int_eq(metrics[i].pid, pid);
+	ck_assert(metrics[i].value == value);
+}
+
+static void expect_note(size_t i, const char *text)
+{
+	ck_assert_uint_eq(i + 1, metric_count);
+	ck_assert_str_eq(metrics[i].note, text);
+	free(metrics[i].note);
+}
+
+/* Two samples are a tenth of a second apart at least: a tick a little before that waits, one long before does nothing. */
+START_TEST(counters_at_each_tick)
+{
+	struct gt_nvml nvml = { .nvmlErrorString = words, .nvmlGpmSampleGet = take_sample, .nvmlGpmMetricsGet = give_rates };
+	struct gt_gpm gpm = { .supported = true };
+	struct gt_missing missing = { 0 };
+	uint64_t begin, earlier;
+
+	gt_outbox_init(&outbox);
+	gt_gpm_sample(&gpm, &nvml, NULL, NULL, GPUTRACE_METRICS_COUNTERS, &missing, &outbox);
+	take_what_has_come();
+	ck_assert_uint_eq(metric_count, 0);
+	ck_assert_uint_eq(samples_taken, 1);
+
+	gpm.earlier_time = gt_reader_now() + HOUR;
+	gt_gpm_sample(&gpm, &nvml, NULL, NULL, GPUTRACE_METRICS_COUNTERS, &missing, &outbox);
+	ck_assert_uint_eq(samples_taken, 1);
+
+	begin = gt_reader_now();
+	earlier = gpm.earlier_time = begin - 92 * MS;
+	gt_gpm_sample(&gpm, &nvml, NULL, NULL, GPUTRACE_METRICS_COUNTERS, &missing, &outbox);
+	ck_assert_uint_eq(samples_taken, 2);
+	ck_assert_uint_ge(gt_reader_now(), begin + 8 * MS);
+	ck_assert_uint_ge(gpm.earlier_time, begin + 8 * MS);
+	take_what_has_come();
+	ck_assert_uint_eq(metric_count, 5);
+	expect_metric(0, "gpm.graphics_util", 0, 1);
+	expect_metric(1, "gpm.any_tensor_util", 0, 5);
+	expect_metric(2, "gpm.dram_bw_util", 0, 10);
+	expect_metric(3, "gpm.nvlink_tx", 0, 61);
+	expect_metric(4, "gpm.nvlink_rx", 0, 60);
+	ck_assert_uint_eq(metrics[0].time, earlier);
+	ck_assert_uint_ge(metrics[0].end, earlier + 100 * MS);
+	ck_assert_str_eq(missing.text, "gpm.sm_util (error 21), gpm.sm_occupancy (error 21)");
+
+	/* And not at all where the rates are not given. */
+	nvml.nvmlGpmMetricsGet = no_rates;
+	gpm.earlier_time = gt_reader_now() - 100 * MS;
+	gt_gpm_sample(&gpm, &nvml, NULL, NULL, GPUTRACE_METRICS_COUNTERS, &missing, &outbox);
+	ck_assert(!gpm.supported);
+	gt_outbox_free(&outbox);
+}
+END_TEST
+
+/* Of an old driver with few functions: what it gives, and one note of the rest. */
+START_TEST(a_driver_with_little)
+{
+	const struct gt_nvml nvml = { .nvmlErrorString = words, .nvmlDeviceGetHandleByUUID = find_device,
+				      .nvmlDeviceGetComputeRunningProcesses_v3 = list,
+				      .nvmlDeviceGetProcessUtilization = utilization };
+	struct gt_metric_device device = { .identity = { .name = "G", .index = 3 } };
+
+	for (uint8_t i = 0; i < 16; i++)
+		device.identity.uuid[i] = i;
+	gt_outbox_init(&outbox);
+	utilization_us = 1000;
+	gt_metric_device_sample(&device, &nvml, 0xff, &outbox);
+	take_what_has_come();
+	expect_metric(0, "process.memory.used", 7, 4096);
+	expect_note(1, "metrics of GPU 3 (G) that it or its driver does not give: gpm.* (error 13), "
+		    "process.memory.used of some (error 21), utilization.gpu (error 13), utilization.memory (error 13), "
+		    "memory.used (error 13), power.draw (error 13), temperature.gpu (error 13), clocks.sm (error 13), "
+		    "clocks.mem (error 13), clocks_event_reasons.active (error 13), pcie.tx (error 13), pcie.rx (error 13)");
+	/* The sample of before was left out; a new one is given, once. */
+	utilization_us = 1001;
+	gt_metric_device_sample(&device, &nvml, 0xff, &outbox);
+	take_what_has_come();
+	ck_assert_uint_eq(metric_count, 3);
+	expect_metric(1, "process.utilization.sm", 7, 60);
+	expect_metric(2, "process.utilization.memory", 7, 5);
+	gt_metric_device_sample(&device, &nvml, 0xff, &outbox);
+	take_what_has_come();
+	ck_assert_uint_eq(metric_count, 1);
+	free(metrics);
+	gt_outbox_free(&outbox);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("parts");
@@ -77,5 +259,7 @@ int main(void)
 	tcase_add_test(tcase, sizes_are_the_vendors);
 	tcase_add_test(tcase, what_nobody_reads_is_counted);
 	tcase_add_test(tcase, reasons_have_names);
+	tcase_add_test(tcase, counters_at_each_tick);
+	tcase_add_test(tcase, a_driver_with_little);
 	return run_case("metrics-parts", tcase);
 }

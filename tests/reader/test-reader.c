@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/reader/launches.h"
+#include "lib/reader/message.h"
 #include "lib/reader/print.h"
 #include "lib/reader/queue.h"
 #include "lib/reader/ranges.h"
@@ -841,6 +842,41 @@ START_TEST(colliding_launches)
 }
 END_TEST
 
+/* A metric of another process's stream has all that the pages promise of one, or is none. */
+START_TEST(metrics_of_a_stream)
+{
+	struct gputrace_gpu gpu = { .index = 1 };
+	struct gputrace_gpu *gpus[GT_GPUS_MAX] = { NULL, &gpu };
+	const struct gputrace_event good = { .type = GPUTRACE_EVENT_METRIC, .gpu = &gpu, .name = "power.draw", .unit = "W",
+					     .metric_value = 71.5, .time = 5, .end = 7 };
+	struct gputrace_event without[3] = { good, good, good };
+	_Alignas(uint64_t) char message[1024];
+	struct gt_queued *queued;
+
+	gt_message_write_event(&good, message);
+	ck_assert_int_eq(gt_message_read_event((void *)message, gpus, &queued), 0);
+	ck_assert_str_eq(queued->event.name, "power.draw");
+	ck_assert_str_eq(queued->event.unit, "W");
+	ck_assert(queued->event.metric_value == 71.5);
+	ck_assert_ptr_eq(queued->event.gpu, &gpu);
+	free(queued);
+	/* Its last words are "power.draw", NUL, "W", NUL and zeros to the next multiple of eight. */
+	message[((struct gt_message_head *)message)->size - 4] = 'h';
+	ck_assert_int_eq(gt_message_read_event((void *)message, gpus, &queued), -EPROTO);
+	without[0].name = NULL;
+	without[1].unit = NULL;
+	without[2].gpu = NULL;
+	for (int i = 0; i < 3; i++) {
+		gt_message_write_event(&without[i], message);
+		ck_assert_int_eq(gt_message_read_event((void *)message, gpus, &queued), -EPROTO);
+	}
+	/* Of a GPU that it has not told of. */
+	gt_message_write_event(&good, message);
+	gpus[1] = NULL;
+	ck_assert_int_eq(gt_message_read_event((void *)message, gpus, &queued), -EPROTO);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("reader");
@@ -870,5 +906,6 @@ int main(void)
 	tcase_add_loop_test(tcase, print_conversions, 0, (int)(sizeof(prints) / sizeof(prints[0])));
 	tcase_add_test(tcase, print_stays_inside);
 	tcase_add_test(tcase, print_pads);
+	tcase_add_test(tcase, metrics_of_a_stream);
 	return run_case("reader", tcase);
 }
