@@ -14,7 +14,6 @@
 #include "lib/agent/lock.h"
 #include "lib/agent/module/late.h"
 #include "lib/agent/module/module.h"
-#include "lib/agent/nvtx/nvtx.h"
 #include "lib/agent/service.h"
 #include "lib/agent/thread.h"
 
@@ -73,6 +72,7 @@ static void at_exit(void)
 	/* Not in a child that was made past in_child(): the thread is not there. */
 	if (atomic_load(&gt_forked) || getpid() != first_pid)
 		return;
+	gt_is_inside();
 	gt_depth++;
 	gt_service_stop(gt_depth > 1);
 	atomic_store(&gt_active, false);
@@ -87,9 +87,7 @@ static void at_exit(void)
 static void in_child(void)
 {
 	atomic_store(&gt_active, false);
-	gt_lock_make(&attaching);
-	gt_lock_make(&joining);
-	gt_nvtx_in_child();
+	gt_locks_in_child();
 	gt_session_hang_up();
 	if (atomic_load(&hooked)) {
 		atomic_store(&gt_forked, true);

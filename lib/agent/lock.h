@@ -6,27 +6,37 @@
  *
  * Signals are not kept off instead: a program whose threads stop each other by signals
  * could wait for one that waits for a thread that has been stopped with the C library's
- * or the driver's locks.  Nothing helps where a handler leaves by longjmp() and its
- * thread lives on, as with the driver's own locks.
+ * or the driver's locks.
  */
 #ifndef GT_AGENT_LOCK_H
 #define GT_AGENT_LOCK_H
 
 #include <pthread.h>
 
-/* Also anew, in a forked child, where nobody holds it. */
-void gt_lock_make(pthread_mutex_t *lock);
+struct gt_lock {
+	pthread_mutex_t mutex;
+	struct gt_lock *next;	/* of all */
+};
 
-void gt_lock(pthread_mutex_t *lock);
+/* Before anything else runs. */
+void gt_lock_make(struct gt_lock *lock);
 
-static inline void gt_unlock(pthread_mutex_t *lock)
+void gt_lock(struct gt_lock *lock);
+
+static inline void gt_unlock(struct gt_lock *lock)
 {
-	pthread_mutex_unlock(lock);
+	pthread_mutex_unlock(&lock->mutex);
 }
 
-/* Makes a lock of this name before anything else runs. */
+/* The calling thread holds none from now on, whatever it was at. */
+void gt_locks_let_go(void);
+
+/* In a forked child, where nobody holds any. */
+void gt_locks_in_child(void);
+
+/* A lock of this name. */
 #define GT_LOCK(name) \
-	pthread_mutex_t name; \
+	struct gt_lock name; \
 	\
 	__attribute__((constructor)) static void make_##name(void) \
 	{ \

@@ -19,7 +19,6 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-#include "calloc.h"
 #include "lib/wire/proto.h"
 
 static void on_alarm(int signal)
@@ -103,19 +102,4 @@ void lie(const char *file)
 		_exit(5);
 	memcpy(place, code, sizeof(code));
 	errno = 0;
-}
-
-static int interrupt_in;
-
-static bool interrupt(const char *file)
-{
-	if (strstr(file, "libgputrace-agent") && !--interrupt_in)
-		raise(SIGUSR1);
-	return false;
-}
-
-void interrupt_agent(int nth)
-{
-	interrupt_in = nth;
-	on_calloc = interrupt;
 }

@@ -15,7 +15,4 @@ void forbid(int call);
 /* From now on memfd_create() returns a descriptor to read this file by, or -1 without an error. */
 void lie(const char *file);
 
-/* SIGUSR1 comes when the agent asks for memory the nth time from now on. */
-void interrupt_agent(int nth);
-
 #endif

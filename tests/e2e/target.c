@@ -24,8 +24,6 @@
  *	target alarm LAUNCHES	as vecadd, with a signal every 20 ms from before CUDA on
  *	target descriptors	closes all from 3 on, then has sockets of its own by those numbers
  *	target poor		as vecadd 4, with no more than one descriptor to spare
- *	target interrupted N	the agent is at work, asks for memory the Nth time, and a signal comes, whose handler calls exit
- *	target ended N		the same in a thread, which the handler ends; then the others' work
  *	target drop		as vecadd 4, by a user without privileges that it became before CUDA
  *	target knock		as vecadd 4, after knocking at the controller's door with a wrong secret
  *	target live THREADS [NR]	threads launch until a line is read, for each line before the last "." a
@@ -703,8 +701,7 @@ static int leaks_are_expected;
 
 /*
  * The leak checker of a build with sanitizers asks.  At the end of a child that has no other threads it would
- * wait for locks of the allocator that one of them may have held in the parent; and a thread that a signal's
- * handler ends leaves what it was at work on.
+ * wait for locks of the allocator that one of them may have held in the parent.
  */
 __attribute__((visibility("default")))
 int __lsan_is_turned_off(void);
@@ -769,54 +766,6 @@ static void run_asked(void)
 	pthread_join(thread, NULL);
 	printf("child %x\n", (unsigned)status);
 	run_vecadd(2);
-}
-
-static void leave_at_once(int signal)
-{
-	(void)signal;
-	exit(7);
-}
-
-/* The agent sets up a context and then a module, each under a lock. */
-static void run_interrupted(int number)
-{
-	signal(SIGUSR1, leave_at_once);
-	CHECK(cuInit(0));
-	CHECK(cuDevicePrimaryCtxRetain(&primary, 0));
-	CHECK(cuCtxSetCurrent(primary));
-	interrupt_agent(number);
-	CHECK(cuModuleLoadData(&module, ptx));
-	exit(7);
-}
-
-static void end_thread(int signal)
-{
-	(void)signal;
-	pthread_exit(NULL);
-}
-
-static void *load_until_ended(void *number)
-{
-	CHECK(cuCtxSetCurrent(primary));
-	interrupt_agent((int)(intptr_t)number);
-	CHECK(cuModuleLoadData(&module, ptx));
-	exit(7);
-}
-
-/* Whatever the thread had of the agent's, the program goes on. */
-static int run_ended(int number)
-{
-	pthread_t thread;
-
-	leaks_are_expected = 1;
-	signal(SIGUSR1, end_thread);
-	CHECK(cuInit(0));
-	CHECK(cuDevicePrimaryCtxRetain(&primary, 0));
-	pthread_create(&thread, NULL, load_until_ended, (void *)(intptr_t)number);
-	pthread_join(thread, NULL);
-	start();
-	run_vecadd(2);
-	return 0;
 }
 
 /* What it is before it starts with CUDA. */
@@ -889,10 +838,6 @@ int main(int argc, char **argv)
 		run_fork();
 		return 0;
 	}
-	if (!strcmp(what, "interrupted"))
-		run_interrupted(number);
-	if (!strcmp(what, "ended"))
-		return run_ended(number);
 	prepare(what);
 	start();
 	if (!strcmp(what, "live") && argc > 3)

@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/wire/proto.h"
@@ -252,37 +251,6 @@ START_TEST(children_are_followed)
 }
 END_TEST
 
-/* A signal's handler ends the program while the agent holds a lock: it ends all the same. */
-START_TEST(ended_while_the_agent_works)
-{
-	struct run_options options = counting();
-	char number[4];
-
-	snprintf(number, sizeof(number), "%d", _i);
-	run_target(&run, &options, "interrupted", number, NULL);
-	ck_assert_int_eq(WEXITSTATUS(run.status), 7);
-	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_EXIT], 1);
-}
-END_TEST
-
-/* It ends the thread alone: no other one waits for ever for the lock that it had. */
-START_TEST(thread_ended_while_the_agent_works)
-{
-	struct run_options options = counting();
-	char number[4];
-
-	snprintf(number, sizeof(number), "%d", _i);
-	run_plain(&plain, real_device, "vecadd", "2", NULL);
-	run_target(&run, &options, "ended", number, NULL);
-	ck_assert_int_eq(run.status, 0);
-	ck_assert_str_eq(run.output, plain.output);
-	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_EXIT], 1);
-	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 2);
-	if (_i == 1)
-		ck_assert_ptr_nonnull(strstr(run.notes, "a thread of the program ended inside a call of the driver"));
-}
-END_TEST
-
 int main(void)
 {
 	TCase *tcase = tcase_create("processes");
@@ -302,8 +270,6 @@ int main(void)
 	tcase_add_test(tcase, many_hellos_of_one);
 	tcase_add_test(tcase, ended_processes_leave_no_memory);
 	tcase_add_test(tcase, children_are_followed);
-	tcase_add_loop_test(tcase, ended_while_the_agent_works, 1, 12);
-	tcase_add_loop_test(tcase, thread_ended_while_the_agent_works, 1, 12);
 	failed = run_case("processes", tcase);
 	if (!failed && !real_device && geteuid()) {
 		fprintf(stderr, "all but one passed: a change of user needs root\n");

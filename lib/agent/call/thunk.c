@@ -130,7 +130,7 @@ static bool is_recorded(const struct gt_call_site *site)
 /* What the driver calls while the agent is at work, or in a call that the agent handles, is not the program's. */
 __attribute__((used)) void gt_call_enter(struct frame *frame)
 {
-	if (gt_depth || !atomic_load_explicit(&gt_active, memory_order_relaxed))
+	if (gt_is_inside() || !atomic_load_explicit(&gt_active, memory_order_relaxed))
 		return;
 	if (is_recorded(frame->site))
 		frame->enter = gt_thread_now();

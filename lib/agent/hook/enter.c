@@ -3,12 +3,17 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lib/agent/agent.h"
+#include "lib/agent/call/stack.h"
 #include "lib/agent/hook/hooks.h"
+#include "lib/agent/lock.h"
+#include "lib/agent/thread.h"
 
 _Thread_local int gt_depth;
 atomic_bool gt_forked;
@@ -29,6 +34,7 @@ static struct place places[OWN + SHARED];
 
 static _Thread_local struct place *my_place __attribute__((tls_model("initial-exec")));
 static _Thread_local int cancel_before __attribute__((tls_model("initial-exec")));
+static _Thread_local uintptr_t entered_at __attribute__((tls_model("initial-exec")));	/* on its stack; 0: by no gt_enter() */
 static _Atomic uint32_t next_shared;
 static atomic_bool own_allowed;
 static atomic_bool has_key;
@@ -52,6 +58,43 @@ void gt_leave_at_end(void)
 	if (gt_depth && my_place)
 		count_out(my_place);
 	gt_depth = 0;
+	entered_at = 0;
+}
+
+/* The thread's own stack, and not one for signals or of a coroutine, which may lie anywhere. */
+static bool are_on_own_stack(uintptr_t a, uintptr_t b)
+{
+	struct gt_thread *thread = gt_thread();
+	stack_t other;
+
+	return thread && !sigaltstack(NULL, &other) && !(other.ss_flags & SS_ONSTACK) &&
+	       gt_call_stack_bytes(thread, a, 8) && gt_call_stack_bytes(thread, b, 8);
+}
+
+/* Frames of one stack lie below those that called them: the one that entered is gone when the thread is not below it. */
+__attribute__((noinline)) static bool has_jumped_to(uintptr_t here)
+{
+	int saved = errno;
+	bool jumped = are_on_own_stack(here, entered_at);
+
+	if (jumped) {
+		gt_note(4, "a signal's handler led a thread of the program out of a call of the driver: what was being done there for the trace was not finished");
+		gt_locks_let_go();
+		pthread_setcancelstate(cancel_before, NULL);
+		gt_leave_at_end();
+	}
+	errno = saved;
+	return jumped;
+}
+
+static bool is_inside(uintptr_t here)
+{
+	return gt_depth && (!entered_at || here < entered_at || !has_jumped_to(here));
+}
+
+bool gt_is_inside(void)
+{
+	return is_inside((uintptr_t)__builtin_frame_address(0));
 }
 
 /* What runs at a thread's end after this may still enter. */
@@ -113,10 +156,15 @@ __attribute__((noinline)) static struct place *find_place(void)
 
 bool gt_enter(void)
 {
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	struct place *place;
 
-	if (gt_depth++)
+	if (is_inside(here)) {
+		gt_depth++;
 		return false;
+	}
+	gt_depth = 1;
+	entered_at = here;
 	/* A thread that ended here would take our locks with it; it ends when it is the program's again. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_before);
 	place = my_place;
@@ -141,6 +189,7 @@ void gt_leave(void)
 	atomic_signal_fence(memory_order_seq_cst);
 	if (--gt_depth)
 		return;
+	entered_at = 0;
 	count_out(place);
 	pthread_setcancelstate(before, NULL);
 }

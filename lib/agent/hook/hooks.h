@@ -44,6 +44,12 @@ void gt_leave(void);
  */
 void gt_leave_at_end(void);
 
+/*
+ * Is the thread between a gt_enter() and its gt_leave()?  A signal's handler may have led it out by siglongjmp():
+ * that is found out here and by gt_enter(), unless the thread is still deeper in its stack than it was then.
+ */
+bool gt_is_inside(void);
+
 /* Before the first session's hooks: from now on gt_enter() counts most threads without an atomic operation. */
 void gt_enter_prepare(void);
 

@@ -10,7 +10,7 @@
 #include "lib/agent/module/module.h"
 #include "lib/wire/cuda_abi.h"
 
-extern pthread_mutex_t gt_modules_lock;
+extern struct gt_lock gt_modules_lock;
 
 /* A module or library handle of the driver. */
 struct gt_loaded {

@@ -137,7 +137,7 @@ static CUresult load_module_file(CUmodule *handle, const char *path, void *code)
 
 static CUresult hook_cuModuleLoad(CUmodule *handle, const char *path)
 {
-	void *code = gt_depth == 0 && curious() ? read_file(path) : NULL;
+	void *code = !gt_is_inside() && curious() ? read_file(path) : NULL;
 	CUresult result = load_module_file(handle, path, code);
 
 	free(code);
@@ -161,7 +161,7 @@ static CUresult hook_cuLibraryLoadFromFile(CUlibrary *handle, const char *path, 
 					   CUlibraryOption *library_options, void **library_values,
 					   unsigned int library_count)
 {
-	void *code = gt_depth == 0 && curious() ? read_file(path) : NULL;
+	void *code = !gt_is_inside() && curious() ? read_file(path) : NULL;
 	CUresult result = load_library_file(handle, path, code, options, values, count,
 					    library_options, library_values, library_count);
 

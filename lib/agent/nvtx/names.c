@@ -96,8 +96,3 @@ const char *gt_nvtx_narrow(const wchar_t *wide, char *buffer, size_t size)
 	buffer[n] = 0;
 	return buffer;
 }
-
-void gt_nvtx_in_child(void)
-{
-	gt_lock_make(&lock);
-}

@@ -31,9 +31,6 @@ const char *gt_nvtx_find_string(const void *handle);
 /* UTF-8 of a wide string, cut off at size - 1 bytes. */
 const char *gt_nvtx_narrow(const wchar_t *wide, char *buffer, size_t size);
 
-/* A forked child has no other threads that might hold the lock. */
-void gt_nvtx_in_child(void);
-
 /* ---- ranges.c: what is open, and records of it ---- */
 
 /* `text` may be NULL.  The level of a range that is pushed or popped in its domain; -1: there is none. */

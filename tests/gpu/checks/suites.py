@@ -45,8 +45,14 @@ def end_to_end(lab):
 
 @check
 def processes(lab):
-    """What comes and goes, forks, or is not wanted, and is ended while the agent works."""
+    """What comes and goes, forks, or is not wanted."""
     return suite(lab, "tests/e2e/test-processes")
+
+
+@check
+def interrupted(lab):
+    """Signals while the agent works, whose handlers end the program or a thread, jump away, or use the GPU."""
+    return suite(lab, "tests/e2e/test-interrupted")
 
 
 @check
