@@ -12,6 +12,7 @@ from lab import Skip, expect
 
 MS = 1_000_000  # ns
 SETTLED = 1100 * MS  # the driver's utilization and power are of its last second
+REFRESHED = 300 * MS  # what a sample has of counters is a tenth of a second old, or two
 MIB = 1 << 20
 # What nvidia-smi calls it, and how far apart two readings of one moment may be: it rounds, and what it reads moves on.
 SAME = {"temperature.gpu": ("C", 1, 0), "power.draw": ("W", 3, 0.05), "memory.used": ("bytes", MIB, 0)}
@@ -112,10 +113,10 @@ def check_counters(seen, idle, busy):
     # All multiprocessors compute, in as many threads as they take; little of it is memory, none of it tensors.
     for name, least, most in (("graphics_util", 95, 100), ("sm_util", 95, 100), ("sm_occupancy", 80, 100),
                               ("dram_bw_util", 0, 10), ("any_tensor_util", 0, 1)):
-        values = seen.values(f"gpm.{name}", busy[0] + 100 * MS, busy[1] - 300 * MS)
+        values = seen.values(f"gpm.{name}", busy[0] + REFRESHED, busy[1] - REFRESHED)
         expect(least <= min(values) and max(values) <= most + 0.5, f"gpm.{name} of a busy GPU: {values}")
         said.append(f"gpm.{name} {min(values):.1f} to {max(values):.1f} %")
-    still = seen.values("gpm.sm_util", idle[0] + 100 * MS, idle[1] - 300 * MS)
+    still = seen.values("gpm.sm_util", idle[0] + REFRESHED, idle[1] - REFRESHED)
     expect(max(still) < 10, f"gpm.sm_util of an idle GPU: {still}")
     return ", ".join(said)
 
