@@ -186,7 +186,7 @@ static void copy_captured(void)
 	CUgraphNode nodes[16];
 	CUgraphNodeType type;
 	size_t count = 16;
-	CUgraphExec exec;
+	CUgraphExec exec[2];
 	CUgraph graph;
 
 	memset(pinned, 7, SIZE);
@@ -203,8 +203,10 @@ static void copy_captured(void)
 		CHECK(cuGraphNodeGetType(nodes[i], &type));
 		printf(" %d", (int)type);
 	}
-	CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-	CHECK(cuGraphLaunch(exec, stream));
+	for (int i = 0; i < 2; i++) {
+		CHECK(cuGraphInstantiateWithFlags(&exec[i], graph, 0));
+		CHECK(cuGraphLaunch(exec[i], stream));
+	}
 	CHECK(cuStreamSynchronize(stream));
 	printf("; copied %d %d\n", pinned[KIB + 19], pinned[KIB + 20]);
 	CHECK(cuMemcpyHtoDAsync_v2(device, pinned, 43, stream));

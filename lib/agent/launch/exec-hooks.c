@@ -6,6 +6,11 @@
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/launch/exec.h"
 
+static bool records_copies(void)
+{
+	return atomic_load_explicit(&gt_active, memory_order_relaxed) && gt_session_records(GT_CONFIG_MEMCPY);
+}
+
 /* CALL makes an executable of the graph; flags: as cuGraphInstantiateWithFlags() takes them. */
 #define MAKE(exec, graph, flags, CALL) \
 	int saved = errno; \
@@ -24,6 +29,8 @@
 	saved = errno; \
 	if (own) \
 		gt_exec_made(made, result ? NULL : *exec); \
+	if (own && !result && records_copies()) \
+		gt_graph_tell_of_copies(graph); \
 	gt_leave(); \
 	errno = saved; \
 	return result

@@ -185,34 +185,62 @@ static void place_graph(struct gt_exec *exec, CUgraph graph, const void *user)
 	gt_chains_free(&chains);
 }
 
-static bool revert_graph(CUgraph graph)
+/* Of how many of its nodes, and of those within them, is it so? */
+static size_t count_nodes(CUgraph graph, bool (*is_so)(CUgraphNode node, CUgraphNodeType type))
 {
 	struct gt_chains chains;
-	bool reverted = false;
+	size_t count = 0;
 
 	if (!gt_chains_read(graph, &chains))
-		return false;
+		return 0;
 	for (size_t i = 0; i < chains.count; i++) {
 		CUgraphNode node = chains.nodes[i].node;
 		CUgraphNodeType type = type_of(node);
 		CUgraph inner = NULL;
 
 		while ((inner = next_inner(node, type, inner)))
-			reverted |= revert_graph(inner);
-		reverted |= type == CU_GRAPH_NODE_TYPE_KERNEL && gt_node_revert(node);
+			count += count_nodes(inner, is_so);
+		count += is_so(node, type);
 	}
 	gt_chains_free(&chains);
-	return reverted;
+	return count;
+}
+
+static bool is_reverted(CUgraphNode node, CUgraphNodeType type)
+{
+	return type == CU_GRAPH_NODE_TYPE_KERNEL && gt_node_revert(node);
 }
 
 bool gt_graph_revert(CUgraph graph)
 {
-	bool reverted;
+	size_t reverted;
 
 	gt_lock(&lock);
-	reverted = revert_graph(graph);
+	reverted = count_nodes(graph, is_reverted);
 	gt_unlock(&lock);
 	return reverted;
+}
+
+static bool is_copy(CUgraphNode node, CUgraphNodeType type)
+{
+	(void)node;
+	return type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET;
+}
+
+static bool has_told_of_copies;	/* in this session */
+
+void gt_graph_tell_of_copies(CUgraph graph)
+{
+	size_t count = 0;
+
+	gt_lock(&lock);
+	if (!has_told_of_copies)
+		count = count_nodes(graph, is_copy);
+	if (count)
+		gt_note(4, "a graph with %zu copies and memsets was made ready to run: those in graphs are no events, and when they run is not known",
+			count);
+	has_told_of_copies |= count;
+	gt_unlock(&lock);
 }
 
 /* ---- lives of executables ---- */
@@ -470,6 +498,7 @@ void gt_execs_forget(void)
 	struct gt_exec *exec;
 
 	gt_lock(&lock);
+	has_told_of_copies = false;
 	while ((exec = LIST_FIRST(&living)) || (exec = LIST_FIRST(&ending))) {
 		if (gt_table_get(&exec_by_handle, exec->handle) == exec)
 			gt_table_set(&exec_by_handle, exec->handle, NULL);

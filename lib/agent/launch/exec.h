@@ -40,6 +40,9 @@ uint32_t gt_exec_slot(CUgraphExec handle, CUgraphNode node, struct gt_context *c
  */
 bool gt_graph_revert(CUgraph graph);
 
+/* Copies in graphs are not recorded, which is said of the first that has some. */
+void gt_graph_tell_of_copies(CUgraph graph);
+
 /* It can be launched by kernels as well. */
 void gt_exec_runs_unseen(struct gt_exec *exec);
 
