@@ -8,6 +8,7 @@ import time
 
 from common import SOURCE, TARGET, EventType, gputrace, main, unittest
 from gputrace import Metrics
+from gputrace._library import milliseconds
 
 RECORD = ["./gputrace-record"], [sys.executable, str(SOURCE / "examples/python/gputrace-record")]
 
@@ -61,6 +62,18 @@ class Values(WithProgram):
         self.assertEqual((reasons.gpu.index, reasons.gpu.pci_address, reasons.device), (0, "0000:f0:00.0", -1))
         for first, second in zip(*[metrics["clocks.sm", 0][i:] for i in (0, 1)]):
             self.assertLess(first.end, second.time)
+
+
+    def test_period(self):
+        with self.spawn() as target, target.reader() as reader:
+            for wrong in 60.001, 1e6:
+                with self.assertRaises(gputrace.Error) as caught:
+                    reader.add_metrics(period=wrong)
+                self.assertEqual(caught.exception.errno, errno.EINVAL)
+            with self.assertRaises(OverflowError):
+                reader.add_metrics(period=-0.1)
+        # A tenth of a millisecond is not the default of a tenth of a second.
+        self.assertEqual([milliseconds(seconds) for seconds in (0, 0.0, 0.0001, 0.001, 0.0016, 0.1, 60)], [0, 0, 1, 1, 2, 100, 60000])
 
 
 class Tools(unittest.TestCase):

@@ -55,6 +55,9 @@ class Tracing(unittest.TestCase):
     @in_child
     def test_metrics(self):
         found = {}
+        # The device that the loader will find, which is not there yet.
+        with open("/proc/self/maps") as maps:
+            self.assertNotIn("libcuda", maps.read())
         # However slow the machine is, a sample is taken in one of these times.
         for length in (0.2, 2, 20, 200):
             with gputrace.trace(metrics=0.01) as t:

@@ -141,6 +141,11 @@ def options(struct: str, **fields: Any) -> Any:
     return result
 
 
+def milliseconds(seconds: float) -> int:
+    """For an option whose 0 is its default: only 0 is 0."""
+    return round(seconds * 1000) or int(seconds > 0)
+
+
 def readable(fd: int, seconds: float) -> bool:
     """Wait until a descriptor is readable, at most so long.  Unlike select() good for any number."""
     poll = select.poll()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, Iterator, List, Opti
 
 from . import kernel as _kernel
 from ._cffi import ffi, lib
-from ._library import Handle, guard, options, own, path_bytes, readable
+from ._library import Handle, guard, milliseconds, options, own, path_bytes, readable
 from .error import check
 from .event import Copy, Event
 from .kernel import Kernel
@@ -92,7 +92,7 @@ class Reader(Handle):
         the buffer_bytes (default 16 MiB) of one that is slow is counted, and told to it as EventType.LOST.
         linger: how many seconds closing the reader waits for those that have not taken all; default 1.
         """
-        opts = options("gputrace_publish_opts", buffer_bytes=buffer_bytes, linger_ms=round(linger * 1000))
+        opts = options("gputrace_publish_opts", buffer_bytes=buffer_bytes, linger_ms=milliseconds(linger))
         with guard:
             check(lib.gputrace_reader_publish(self._pointer, ffi.new("char[]", path_bytes(path)), opts))
 
@@ -103,7 +103,7 @@ class Reader(Handle):
         is only watched, of all GPUs of the machine.  What a GPU or its driver does not give is left out, and a
         NOTE says so once.
         """
-        opts = options("gputrace_metrics_opts", period_ms=round(period * 1000), select=int(select))
+        opts = options("gputrace_metrics_opts", period_ms=milliseconds(period), select=int(select))
         with guard:
             check(lib.gputrace_reader_add_metrics(self._pointer, opts))
 
