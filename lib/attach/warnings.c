@@ -14,8 +14,6 @@
 #include "lib/util/error.h"
 #include "lib/verify/log.h"
 
-#define WARNING "warning: "
-
 /* Whether threads that run the program at the same time may mean the same place in the map. */
 static bool is_common(const struct gputrace_map *map, int granularity)
 {
@@ -42,7 +40,7 @@ static void write_lost(FILE *out, const struct gputrace_program *program, const 
 		if (!is_common(map, program->granularity))
 			continue;
 		gt_describe_insn(&program->prog, addition->store, where, sizeof(where));
-		fprintf(out, WARNING "%s: threads that add to map %s here at the same time lose what others add; use __sync_fetch_and_add()\n",
+		fprintf(out, GT_LOG_WARNS "%s: threads that add to map %s here at the same time lose what others add; use __sync_fetch_and_add()\n",
 			where, map->name);
 	}
 }
@@ -82,9 +80,9 @@ int gt_program_warn(struct gputrace_program *program)
 		return r;
 	for (const char *line = gputrace_program_get_log(program), *end; *line; line = *end ? end + 1 : end) {
 		end = strchrnul(line, '\n');
-		if (!strncmp(line, WARNING, strlen(WARNING)))
+		if (!strncmp(line, GT_LOG_WARNS, strlen(GT_LOG_WARNS)))
 			gt_log(program->object->ctx, GPUTRACE_LOG_WARNING, "program %s: %.*s", program->name,
-			       (int)(end - line) - (int)strlen(WARNING), line + strlen(WARNING));
+			       (int)(end - line) - (int)strlen(GT_LOG_WARNS), line + strlen(GT_LOG_WARNS));
 	}
 	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public side of the compiler. */
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,36 +12,28 @@
 #include "lib/compile/ir.h"
 #include "lib/compile/llvm.h"
 #include "lib/compile/proof.h"
+#include "lib/ctx.h"
 #include "lib/util/error.h"
 #include "lib/verify/verify.h"
 
 #define DEFAULT_LEVEL 2u
 
-static int check_opts(const struct gputrace_compile_opts *opts, struct gputrace_compile_opts *ret_opts)
+static int read_opts(const struct gputrace_compile_opts *opts, struct gputrace_compile_opts *known)
 {
-	const unsigned char *bytes = (const unsigned char *)opts;
-	uint64_t i;
+	int r = gt_opts_read(opts, sizeof(uint64_t), known, sizeof(*known));
 
-	*ret_opts = (struct gputrace_compile_opts){ .optimize = DEFAULT_LEVEL };
-	if (!opts)
-		return 0;
-	if (opts->size < sizeof(*opts))
-		return gt_error(-EINVAL, "compile options of %llu bytes are too small",
-				(unsigned long long)opts->size);
-	for (i = offsetof(struct gputrace_compile_opts, reserved); i < opts->size; i++)
-		if (bytes[i])
-			return gt_error(-E2BIG, "compile options hold fields that this version does not know");
-	if (opts->flags & ~(GPUTRACE_COMPILE_UNVERIFIED | GPUTRACE_COMPILE_UNCACHED))
-		return gt_error(-E2BIG, "compile options hold flags that this version does not know");
-	if (opts->verifier_log > GPUTRACE_VERIFIER_STATES)
-		return gt_error(-EINVAL, "the verifier's log has no level %u", opts->verifier_log);
-	if (opts->optimize > 3 && opts->optimize != GPUTRACE_OPTIMIZE_NONE)
-		return gt_error(-EINVAL, "optimisation level %u is none of 1 to 3", opts->optimize);
-	*ret_opts = *opts;
-	if (opts->optimize == GPUTRACE_OPTIMIZE_NONE)
-		ret_opts->optimize = 0;
-	else if (!opts->optimize)
-		ret_opts->optimize = DEFAULT_LEVEL;
+	if (r)
+		return r;
+	if (known->reserved || known->flags & ~(GPUTRACE_COMPILE_UNVERIFIED | GPUTRACE_COMPILE_UNCACHED))
+		return gt_error(-E2BIG, "compile options hold flags, or a reserved field, that this version does not know");
+	if (known->verifier_log > GPUTRACE_VERIFIER_STATES)
+		return gt_error(-EINVAL, "the verifier's log has no level %u", known->verifier_log);
+	if (known->optimize > 3 && known->optimize != GPUTRACE_OPTIMIZE_NONE)
+		return gt_error(-EINVAL, "optimisation level %u is none of 1 to 3", known->optimize);
+	if (known->optimize == GPUTRACE_OPTIMIZE_NONE)
+		known->optimize = 0;
+	else if (!known->optimize)
+		known->optimize = DEFAULT_LEVEL;
 	return 0;
 }
 
@@ -178,7 +169,7 @@ static int compile(struct gputrace_program *program, const struct gputrace_compi
 	int r = gt_program_check(program);
 
 	if (!r)
-		r = check_opts(user_opts, &opts);
+		r = read_opts(user_opts, &opts);
 	if (r < 0)
 		return r;
 	gt_program_set_log(program, NULL);

@@ -6,6 +6,7 @@
 
 #include <gputrace/object.h>
 
+#include "lib/ctx.h"
 #include "lib/object/object.h"
 #include "lib/object/section-name.h"
 #include "lib/util/error.h"
@@ -17,36 +18,25 @@ int gputrace_object_new(struct gputrace_ctx *ctx, const char *name, struct gputr
 	return gt_object_new(ctx, name, ret_object);
 }
 
-static int check_opts(const struct gputrace_map_opts *opts)
-{
-	const unsigned char *bytes = (const unsigned char *)opts;
-	uint64_t i;
-
-	if (opts->size < sizeof(*opts))
-		return gt_error(-EINVAL, "map options of %llu bytes are too small",
-				(unsigned long long)opts->size);
-	for (i = sizeof(*opts); i < opts->size; i++)
-		if (bytes[i])
-			return gt_error(-E2BIG, "map options hold fields that this version does not know");
-	return 0;
-}
-
 int gputrace_object_add_map(struct gputrace_object *object, const char *name,
 			    const struct gputrace_map_opts *opts, struct gputrace_map **ret_map)
 {
-	struct gt_map_desc desc = { .name = name };
+	struct gputrace_map_opts known;
+	struct gt_map_desc desc;
 	struct gputrace_map *map;
-	int r;
+	int r = gt_opts_read(opts, sizeof(known), &known, sizeof(known));
 
-	r = check_opts(opts);
 	if (r < 0)
 		return r;
-	desc.type = opts->type;
-	desc.key_size = opts->key_size;
-	desc.value_size = opts->value_size;
-	desc.max_entries = opts->max_entries;
-	desc.flags = opts->flags;
-	r = gt_object_add_map(object, &desc, opts->slots, NULL, 0, &map);
+	desc = (struct gt_map_desc){
+		.name = name,
+		.type = known.type,
+		.key_size = known.key_size,
+		.value_size = known.value_size,
+		.max_entries = known.max_entries,
+		.flags = known.flags,
+	};
+	r = gt_object_add_map(object, &desc, known.slots, NULL, 0, &map);
 	if (r < 0)
 		return r;
 	r = gt_map_check(map);

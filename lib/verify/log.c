@@ -111,14 +111,14 @@ int gt_refuse(struct gt_verifier *v, unsigned insn, const char *repair, const ch
 			where, why, repair ? "; " : "", repair ? repair : "");
 }
 
-static void say(struct gt_verifier *v, const char *what, unsigned insn, const char *format, va_list args)
+static void say(struct gt_verifier *v, const char *begin, unsigned insn, const char *format, va_list args)
 {
 	char where[GT_DESCRIPTION_SIZE];
 
 	if (v->opts.log_level < 1)
 		return;
 	gt_describe_insn(v->prog, insn, where, sizeof(where));
-	gt_log_printf(&v->log, "%s: %s: ", what, where);
+	gt_log_printf(&v->log, "%s%s: ", begin, where);
 	gt_log_vprintf(&v->log, format, args);
 	gt_log_printf(&v->log, "\n");
 }
@@ -128,7 +128,7 @@ void gt_warn(struct gt_verifier *v, unsigned insn, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(v, "warning", insn, format, args);
+	say(v, GT_LOG_WARNS, insn, format, args);
 	va_end(args);
 }
 
@@ -137,7 +137,7 @@ void gt_hint(struct gt_verifier *v, unsigned insn, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(v, "hint", insn, format, args);
+	say(v, "hint: ", insn, format, args);
 	va_end(args);
 }
 

@@ -218,6 +218,8 @@ START_TEST(wrong_use)
 			 -EOPNOTSUPP);
 	opts.size = 4;
 	ck_assert_int_eq(gputrace_compile_ptx(count, &opts, &image), -EINVAL);
+	opts.size = 1 << 20;	/* as when it was not set */
+	ck_assert_int_eq(gputrace_compile_ptx(count, &opts, &image), -EINVAL);
 	opts.size = sizeof(opts);
 	opts.flags = 1u << 31;
 	ck_assert_int_eq(gputrace_compile_ptx(count, &opts, &image), -E2BIG);
@@ -232,6 +234,10 @@ START_TEST(wrong_use)
 	ck_assert_int_eq(gputrace_compile_ptx(count, &opts, &image), -E2BIG);
 	ck_assert_ptr_null(image);
 	ck_assert_ptr_null(gputrace_image_unref(NULL));
+	/* A program that was built when the struct ended earlier, whatever lies behind it. */
+	opts.size = offsetof(struct gputrace_compile_opts, verifier_log);
+	ck_assert_int_eq(gputrace_compile_ptx(count, &opts, &image), 0);
+	gputrace_image_unref(image);
 
 	image = compile_probe(object, "count", false);
 	ck_assert_ptr_null(gputrace_image_get_ptx(image));

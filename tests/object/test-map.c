@@ -65,6 +65,26 @@ START_TEST(none_found)
 }
 END_TEST
 
+/* A size that was not set is no reason to read what lies behind. */
+START_TEST(options_that_make_no_sense)
+{
+	struct gputrace_map_opts opts = { .size = sizeof(opts), .type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8,
+					  .max_entries = 1 };
+	struct gputrace_object *object;
+	struct gputrace_map *map = NULL;
+
+	ck_assert_int_eq(gputrace_object_new(NULL, "made", &object), 0);
+	ck_assert_int_eq(gputrace_object_add_map(object, "m", NULL, &map), -ENOTSUP);	/* of type 0 */
+	opts.size = 7;
+	ck_assert_int_eq(gputrace_object_add_map(object, "m", &opts, &map), -EINVAL);
+	opts.size = 1ull << 40;
+	ck_assert_int_eq(gputrace_object_add_map(object, "m", &opts, &map), -EINVAL);
+	ck_assert_ptr_null(map);
+	ck_assert_uint_eq(object->map_count, 0);
+	gputrace_object_unref(object);
+}
+END_TEST
+
 START_TEST(array_elements)
 {
 	struct gputrace_object *object;
@@ -417,6 +437,7 @@ int main(void)
 	TCase *tcase = tcase_create("map");
 
 	tcase_add_test(tcase, none_found);
+	tcase_add_test(tcase, options_that_make_no_sense);
 	tcase_add_test(tcase, array_elements);
 	tcase_add_test(tcase, slots);
 	tcase_add_test(tcase, table_elements);

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Path = Union[str, "os.PathLike[str]"]
 
 
-WARNING = "warning: "  # in a program's log
+WARNING = "warning: "  # how a line of a program's log begins that is one, see gputrace-verifier(7)
 FAREWELLS = 1000  # messages taken in at the end; not all there will ever be, since children may go on
 
 
