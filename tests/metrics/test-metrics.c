@@ -366,6 +366,7 @@ static unsigned count_threads(void)
 START_TEST(a_driver_that_hangs)
 {
 	struct gputrace_metrics_opts opts = { .size = sizeof(opts), .period_ms = 5 };
+	unsigned threads;
 	char rule[64];
 	int ends[2];
 
@@ -383,10 +384,11 @@ START_TEST(a_driver_that_hangs)
 		ck_assert_uint_eq(find("temperature.gpu", 0, 0)->count, 1);
 		ck_assert_str_eq(last_note, "metrics end early: the driver's management library does not answer");
 	}
-	ck_assert_uint_eq(count_threads(), 2);
 	/* The thread that it hung in ends with the answer. */
+	threads = count_threads();
+	ck_assert_uint_ge(threads, 2);
 	ck_assert_int_eq(write(ends[1], "", 1), 1);
-	while (count_threads() > 1)
+	while (count_threads() == threads)
 		usleep(1000);
 }
 END_TEST
