@@ -9,10 +9,11 @@
 
 /*
  * The driver refreshes them no faster: rates between two that are closer mean nothing.  A tick that comes a little too
- * early, as every second one at that very period, waits.
+ * early, as every second one at that very period, waits.  No number after GIVE_UP_NS is none.
  */
 #define APART_NS 100000000u
 #define EARLY_NS 10000000u
+#define GIVE_UP_NS 1000000000u
 
 /* The bit of the samples as such; those of the counters follow. */
 #define BIT_ALL GT_MISSING_GPM
@@ -60,44 +61,53 @@ void gt_gpm_close(struct gt_gpm *gpm, const struct gt_nvml *nvml)
 		GT_NVML_CALL(nvml, nvmlGpmSampleFree, gpm->later);
 }
 
-/* Between the two samples. */
-static void put(const struct gt_gpm *gpm, const struct gt_nvml *nvml, struct gt_metric *metric, uint32_t select,
+/* All of them: some tell whether there is something new. */
+static enum gt_nvml_return ask(const struct gt_gpm *gpm, const struct gt_nvml *nvml, struct gt_nvml_gpm_request *request)
+{
+	*request = (struct gt_nvml_gpm_request){ .version = GT_NVML_GPM_REQUEST_VERSION, .count = COUNTERS,
+						 .earlier = gpm->earlier, .later = gpm->later };
+	for (unsigned i = 0; i < COUNTERS; i++)
+		request->metrics[i].id = counters[i].id;
+	return GT_NVML_CALL(nvml, nvmlGpmMetricsGet, request);
+}
+
+/* Where the driver has not refreshed its counters in between, parts of what passed are no numbers, and rates are 0. */
+static bool is_new(const struct gt_nvml_gpm_request *request)
+{
+	for (unsigned i = 0; i < COUNTERS; i++) {
+		if (!request->metrics[i].result && !isfinite(request->metrics[i].value))
+			return false;
+	}
+	return true;
+}
+
+/* Between the two samples.  false: the next one has to be compared with the earlier one, too. */
+static bool put(const struct gt_gpm *gpm, const struct gt_nvml *nvml, struct gt_metric *metric, uint32_t select,
 		struct gt_missing *missing, struct gt_outbox *outbox)
 {
-	struct gt_nvml_gpm_request request = { .version = GT_NVML_GPM_REQUEST_VERSION, .earlier = gpm->earlier,
-					       .later = gpm->later };
-	unsigned asked[COUNTERS];
-	enum gt_nvml_return result;
+	struct gt_nvml_gpm_request request;
+	enum gt_nvml_return result = ask(gpm, nvml, &request);
 
-	for (unsigned i = 0; i < COUNTERS; i++) {
-		if (!(counters[i].select & select) || gt_missing_is(missing, BIT_ALL + 1 + i))
-			continue;
-		asked[request.count] = i;
-		request.metrics[request.count++].id = counters[i].id;
-	}
-	if (!request.count)
-		return;
-	result = GT_NVML_CALL(nvml, nvmlGpmMetricsGet, &request);
-	if (result) {
+	if (result)
 		gt_missing_add(missing, BIT_ALL, "gpm.*", nvml, result);
-		return;
-	}
-	for (unsigned i = 0; i < request.count; i++) {
-		const struct counter *counter = &counters[asked[i]];
+	else if (!is_new(&request) && metric->end - metric->time < GIVE_UP_NS)
+		return false;
+	for (unsigned i = 0; i < COUNTERS && !result; i++) {
+		const struct gt_nvml_gpm_metric *given = &request.metrics[i];
 
-		result = request.metrics[i].result;
-		/* As it says of an interval in which its counters were not refreshed. */
-		if (!result && !isfinite(request.metrics[i].value))
-			result = GT_NVML_NO_DATA;
-		if (result) {
-			gt_missing_add(missing, BIT_ALL + 1 + asked[i], counter->name, nvml, result);
+		if (!(counters[i].select & select))
+			continue;
+		if (given->result || !isfinite(given->value)) {
+			gt_missing_add(missing, BIT_ALL + 1 + i, counters[i].name, nvml,
+				       given->result ? given->result : GT_NVML_NO_DATA);
 			continue;
 		}
-		metric->name = counter->name;
-		metric->unit = counter->unit;
-		metric->value = request.metrics[i].value;
+		metric->name = counters[i].name;
+		metric->unit = counters[i].unit;
+		metric->value = given->value;
 		gt_outbox_put(outbox, metric);
 	}
+	return true;
 }
 
 /* false: it is too early by far. */
@@ -130,11 +140,11 @@ void gt_gpm_sample(struct gt_gpm *gpm, const struct gt_nvml *nvml, gt_nvml_devic
 		gt_missing_add(missing, BIT_ALL, "gpm.*", nvml, result);
 	} else {
 		metric.end = gt_reader_now();
-		if (gpm->earlier_time)
-			put(gpm, nvml, &metric, select, missing, outbox);
-		gpm->later = gpm->earlier;
-		gpm->earlier = taken;
-		gpm->earlier_time = now;
+		if (!gpm->earlier_time || put(gpm, nvml, &metric, select, missing, outbox)) {
+			gpm->later = gpm->earlier;
+			gpm->earlier = taken;
+			gpm->earlier_time = now;
+		}
 	}
 	gpm->supported = !gt_missing_is(missing, BIT_ALL);
 }

@@ -106,14 +106,16 @@ static enum gt_nvml_return take_sample(gt_nvml_device device, gt_nvml_gpm_sample
 	return GT_NVML_SUCCESS;
 }
 
-/* Their numbers; of the second there is no data, and the third is a number that is none. */
+static bool is_refreshed;
+
+/* Their numbers, but the second is not supported.  Where the counters are as they were: 0, and parts of 0. */
 static enum gt_nvml_return give_rates(struct gt_nvml_gpm_request *request)
 {
 	for (unsigned i = 0; i < request->count; i++) {
 		struct gt_nvml_gpm_metric *metric = &request->metrics[i];
 
-		metric->result = metric->id == GT_NVML_GPM_SM_UTIL ? GT_NVML_NO_DATA : GT_NVML_SUCCESS;
-		metric->value = metric->id == GT_NVML_GPM_SM_OCCUPANCY ? (double)NAN : metric->id;
+		metric->result = metric->id == GT_NVML_GPM_SM_UTIL ? GT_NVML_NOT_SUPPORTED : GT_NVML_SUCCESS;
+		metric->value = is_refreshed ? metric->id : metric->id == GT_NVML_GPM_DRAM_BW_UTIL ? (double)-NAN : 0;
 	}
 	return GT_NVML_SUCCESS;
 }
@@ -182,6 +184,7 @@ START_TEST(counters_at_each_tick)
 	struct gt_missing missing = { 0 };
 	uint64_t begin, earlier;
 
+	is_refreshed = true;
 	gt_outbox_init(&outbox);
 	gt_gpm_sample(&gpm, &nvml, NULL, NULL, GPUTRACE_METRICS_COUNTERS, &missing, &outbox);
 	take_what_has_come();
@@ -199,21 +202,62 @@ START_TEST(counters_at_each_tick)
 	ck_assert_uint_ge(gt_reader_now(), begin + 8 * MS);
 	ck_assert_uint_ge(gpm.earlier_time, begin + 8 * MS);
 	take_what_has_come();
-	ck_assert_uint_eq(metric_count, 5);
+	ck_assert_uint_eq(metric_count, 6);
 	expect_metric(0, "gpm.graphics_util", 0, 1);
-	expect_metric(1, "gpm.any_tensor_util", 0, 5);
-	expect_metric(2, "gpm.dram_bw_util", 0, 10);
-	expect_metric(3, "gpm.nvlink_tx", 0, 61);
-	expect_metric(4, "gpm.nvlink_rx", 0, 60);
+	expect_metric(1, "gpm.sm_occupancy", 0, 3);
+	expect_metric(2, "gpm.any_tensor_util", 0, 5);
+	expect_metric(3, "gpm.dram_bw_util", 0, 10);
+	expect_metric(4, "gpm.nvlink_tx", 0, 61);
+	expect_metric(5, "gpm.nvlink_rx", 0, 60);
 	ck_assert_uint_eq(metrics[0].time, earlier);
 	ck_assert_uint_ge(metrics[0].end, earlier + 100 * MS);
-	ck_assert_str_eq(missing.text, "gpm.sm_util (error 21), gpm.sm_occupancy (error 21)");
+	ck_assert_str_eq(missing.text, "gpm.sm_util (error 3)");
 
 	/* And not at all where the rates are not given. */
 	nvml.nvmlGpmMetricsGet = no_rates;
 	gpm.earlier_time = gt_reader_now() - 100 * MS;
 	gt_gpm_sample(&gpm, &nvml, NULL, NULL, GPUTRACE_METRICS_COUNTERS, &missing, &outbox);
 	ck_assert(!gpm.supported);
+	gt_outbox_free(&outbox);
+}
+END_TEST
+
+/* What the driver has not refreshed is no value: the next sample is compared with the one before it. */
+START_TEST(counters_that_are_as_they_were)
+{
+	struct gt_nvml nvml = { .nvmlErrorString = words, .nvmlGpmSampleGet = take_sample, .nvmlGpmMetricsGet = give_rates };
+	struct gt_gpm gpm = { .supported = true };
+	struct gt_missing missing = { 0 };
+	uint64_t earlier;
+
+	gt_outbox_init(&outbox);
+	is_refreshed = false;
+	/* Once more where the machine was so slow that it gave up. */
+	do {
+		earlier = gpm.earlier_time = gt_reader_now() - 100 * MS;
+		gt_gpm_sample(&gpm, &nvml, NULL, NULL, GPUTRACE_METRICS_PCIE, &missing, &outbox);
+		take_what_has_come();
+	} while (gt_reader_now() - earlier >= 1000 * MS);
+	ck_assert_uint_eq(metric_count, 0);
+	ck_assert_uint_eq(gpm.earlier_time, earlier);
+	is_refreshed = true;
+	gt_gpm_sample(&gpm, &nvml, NULL, NULL, GPUTRACE_METRICS_PCIE, &missing, &outbox);
+	take_what_has_come();
+	ck_assert_uint_eq(metric_count, 2);
+	expect_metric(0, "gpm.pcie_tx", 0, 20);
+	expect_metric(1, "gpm.pcie_rx", 0, 21);
+	ck_assert_uint_eq(metrics[0].time, earlier);
+	ck_assert_uint_gt(gpm.earlier_time, earlier);
+
+	/* If they never are, the rest is taken as it comes, and it is said. */
+	is_refreshed = false;
+	gpm.earlier_time = gt_reader_now() - 1000 * MS;
+	gt_gpm_sample(&gpm, &nvml, NULL, NULL, GPUTRACE_METRICS_COUNTERS, &missing, &outbox);
+	take_what_has_come();
+	ck_assert_uint_eq(metric_count, 5);
+	expect_metric(0, "gpm.graphics_util", 0, 0);
+	ck_assert_str_eq(missing.text, "gpm.sm_util (error 3), gpm.dram_bw_util (error 21)");
+	free(metrics);
 	gt_outbox_free(&outbox);
 }
 END_TEST
@@ -260,6 +304,7 @@ int main(void)
 	tcase_add_test(tcase, what_nobody_reads_is_counted);
 	tcase_add_test(tcase, reasons_have_names);
 	tcase_add_test(tcase, counters_at_each_tick);
+	tcase_add_test(tcase, counters_that_are_as_they_were);
 	tcase_add_test(tcase, a_driver_with_little);
 	return run_case("metrics-parts", tcase);
 }
