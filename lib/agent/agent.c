@@ -250,6 +250,7 @@ int gputrace_agent_attach(int fd)
 {
 	int saved = errno, r;
 
+	fd = gt_session_keep_off_streams(fd);
 	gt_lock(&attaching);
 	gt_depth++;
 	r = attach(fd);

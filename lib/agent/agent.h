@@ -80,6 +80,11 @@ bool gt_join(bool hooks_follow);
 
 /* Connect to the controller that the environment names; -1: there is none. */
 int gt_session_connect(void);
+/*
+ * The same socket by another descriptor than those of the standard streams, of which a program may have closed
+ * some: what it writes there is none of our business.  -1: all are taken.
+ */
+int gt_session_keep_off_streams(int fd);
 /* Learn the session over this socket, which becomes ours if that works.  False: there is none, stay inert. */
 bool gt_session_open(int fd);
 /* Give back everything; nobody may use it any more.  keep: but for the memory that the GPU writes. */

@@ -32,6 +32,17 @@ static const char *find_controller(char secret[GT_SECRET_SIZE])
 	return value + GT_SECRET_SIZE + 1;
 }
 
+int gt_session_keep_off_streams(int fd)
+{
+	int other;
+
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	other = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	close(fd);
+	return other;
+}
+
 int gt_session_connect(void)
 {
 	char secret[GT_SECRET_SIZE];
@@ -43,7 +54,7 @@ int gt_session_connect(void)
 	if (!path || strlen(path) >= sizeof(address.sun_path))
 		return -1;
 	strcpy(address.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	fd = gt_session_keep_off_streams(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
 	if (fd < 0)
 		return -1;
 	atomic_store(&opening, fd);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -42,6 +43,13 @@ void become_poor(void)
 
 	close(spare);
 	setrlimit(RLIMIT_NOFILE, &few);
+}
+
+void close_streams(int first)
+{
+	stdout = fdopen(fcntl(STDOUT_FILENO, F_DUPFD, 10), "w");
+	for (int fd = first; fd <= STDERR_FILENO; fd++)
+		close(fd);
 }
 
 /* The agent's file may be out of the new user's reach. */

@@ -8,6 +8,8 @@ void ring_alarm(void);
 /* No more than one descriptor to spare. */
 void become_poor(void);
 void drop_privileges(void);
+/* The standard ones from this on; what it prints goes on to where it went. */
+void close_streams(int first);
 /* At the controller's door, with a wrong secret, if there is a door. */
 void knock(void);
 /* The system call ends the process. */

@@ -23,12 +23,14 @@
  *				that spins for minutes, and a signal comes
  *	target alarm LAUNCHES	as vecadd, with a signal every 20 ms from before CUDA on
  *	target descriptors	closes all from 3 on, then has sockets of its own by those numbers
+ *	target streams		closes its standard streams before CUDA, and opens others in their place
  *	target poor		as vecadd 4, with no more than one descriptor to spare
  *	target drop		as vecadd 4, by a user without privileges that it became before CUDA
  *	target knock		as vecadd 4, after knocking at the controller's door with a wrong secret
  *	target live THREADS [NR]	threads launch until a line is read, for each line before the last "." a
  *				module is loaded and run once, and they have launched after the line came;
  *				the system call NR would be the process's end
+ *	target mute THREADS	as live, and its standard output and error are closed
  *	target headless THREADS	as live, by a thread, since the main one has ended
  *	target lie THREADS FILE	as live, and memfd_create() always returns a descriptor to read FILE by; without
  *				such a file, -1 and no error
@@ -594,6 +596,15 @@ static void run_descriptors(void)
 	printf("%d of %d sockets whole\n", whole, 2 * PAIRS);
 }
 
+/* What it opens is where its streams were, and what it writes to a closed one goes nowhere. */
+static void run_streams(void)
+{
+	int written = (int)write(2, "?", 1), first = dup(fileno(stdout)), second = dup(first);
+
+	run_vecadd(4);
+	printf("wrote %d, opened %d %d\n", written, first, second);
+}
+
 static atomic_bool live_over;
 static atomic_long live_launches;
 static CUkernel live_kernel;
@@ -777,6 +788,10 @@ static void prepare(const char *what)
 		block_signal();
 	else if (!strcmp(what, "poor"))
 		become_poor();
+	else if (!strcmp(what, "streams"))
+		close_streams(STDIN_FILENO);
+	else if (!strcmp(what, "mute"))
+		close_streams(STDOUT_FILENO);
 	else if (!strcmp(what, "drop"))
 		drop_privileges();
 	else if (!strcmp(what, "knock"))
@@ -813,9 +828,11 @@ static int run(const char *what, int number, char **words)
 		run_global();
 	else if (!strcmp(what, "descriptors"))
 		run_descriptors();
+	else if (!strcmp(what, "streams"))
+		run_streams();
 	else if (!strcmp(what, "headless"))
 		become_headless(number);
-	else if (!strcmp(what, "live") || !strcmp(what, "lie"))
+	else if (!strcmp(what, "live") || !strcmp(what, "lie") || !strcmp(what, "mute"))
 		run_live(number);
 	else if (!strcmp(what, "asked"))
 		run_asked();

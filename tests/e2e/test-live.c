@@ -71,6 +71,23 @@ START_TEST(a_running_program_is_seen)
 }
 END_TEST
 
+/* Whoever writes there shall not write to us. */
+START_TEST(closed_standard_streams_stay_closed)
+{
+	char path[32];
+
+	start_program(TARGET_PATH, "mute", "1", NULL, false);
+	expect("ready");
+	attach();
+	for (int fd = 1; fd < 3; fd++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)program.pid, fd);
+		ck_assert_int_eq(access(path, F_OK), -1);
+	}
+	detach(&(struct seen){ 0 });
+	finish();
+}
+END_TEST
+
 static unsigned count_lines(const char *command)
 {
 	unsigned count = 0;
@@ -435,6 +452,7 @@ int main(void)
 	TCase *tcase = tcase_create("live");
 
 	tcase_add_checked_fixture(tcase, NULL, end_program);
+	tcase_add_test(tcase, closed_standard_streams_stay_closed);
 	tcase_add_loop_test(tcase, a_running_program_is_seen, 0, 2);
 	tcase_add_test(tcase, attached_a_hundred_times);
 	tcase_add_test(tcase, the_controller_is_killed);

@@ -16,10 +16,10 @@
 #include "lib/wire/proto.h"
 #include "both.h"
 
-/* Closed and reused descriptors; a child of which pthread_atfork() does not hear; one made while a lock is held. */
+/* Closed and reused descriptors, of its standard streams, too; a child of which pthread_atfork() does not hear; one made while a lock is held. */
 START_TEST(programs_with_rough_ways)
 {
-	static const char *const modes[] = { "descriptors", "clone", "asked" };
+	static const char *const modes[] = { "descriptors", "streams", "clone", "asked" };
 	struct run_options options = timeline();
 
 	run_plain(&plain, real_device, modes[_i], NULL);
@@ -259,7 +259,7 @@ int main(void)
 	real_device = run_wants_real_device();
 	tcase_add_checked_fixture(tcase, NULL, free_both);
 	if (!real_device) {
-		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 3);
+		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 4);
 		tcase_add_test(tcase, too_few_descriptors);
 		if (!geteuid())
 			tcase_add_test(tcase, privileges_dropped_before_cuda);
