@@ -228,7 +228,7 @@ static void tell_of_processes(struct gputrace_reader *reader)
 	for (unsigned i = 0; i < metrics->device_count; i++)
 		lists += metrics->devices[i].usage.lists;
 	if (lists > 2 && !metrics->found_processes && reader->target->kind != GT_TARGET_WATCHED)
-		gt_reader_push_note(reader, NULL, "metrics of processes: the driver listed none of this target; in a container it may know them by other numbers", 0);
+		gt_reader_push_note(reader, NULL, "metrics of processes: the driver listed none of this target whenever it was asked; in a container it may know them by other numbers", 0);
 }
 
 void gt_metrics_end(struct gputrace_reader *reader)

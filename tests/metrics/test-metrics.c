@@ -458,7 +458,7 @@ START_TEST(processes_that_are_not_listed)
 	ck_assert_ptr_null(find("process.memory.used", 0, pid));
 	ck_assert_int_eq(gputrace_target_detach(target, PATIENCE_MS), 0);
 	read_to_the_end();
-	ck_assert_str_eq(last_note, "metrics of processes: the driver listed none of this target; in a container it may know them by other numbers");
+	ck_assert_str_eq(last_note, "metrics of processes: the driver listed none of this target whenever it was asked; in a container it may know them by other numbers");
 	gputrace_reader_unref(reader);
 	gputrace_target_unref(target);
 	close(to_program);
