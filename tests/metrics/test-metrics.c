@@ -64,6 +64,13 @@ static struct seen *find(const char *name, unsigned gpu, int pid)
 	return NULL;
 }
 
+static unsigned count_of(const char *name, unsigned gpu)
+{
+	const struct seen *metric = find(name, gpu, 0);
+
+	return metric ? metric->count : 0;
+}
+
 static void check_times(const struct gputrace_event *event, const struct seen *metric)
 {
 	uint64_t time = gputrace_event_get_time(event), end = gputrace_event_get_end(event);
@@ -320,11 +327,11 @@ START_TEST(a_gpu_that_is_lost)
 	}
 	ck_assert_str_eq(note, "metrics of GPU 1 (gputrace software device) end here: the driver has lost it (nvidia-smi, dmesg)");
 	/* The others go on. */
-	read_until("temperature.gpu", 0, 0, find("temperature.gpu", 0, 0)->count + 10);
-	read_until("temperature.gpu", 2, 0, find("temperature.gpu", 2, 0)->count + 10);
-	ck_assert_uint_eq(find("temperature.gpu", 1, 0)->count, 3);
-	ck_assert_uint_eq(find("clocks.sm", 1, 0)->count, 2);
-	ck_assert_uint_eq(find("pcie.rx", 1, 0)->count, 2);
+	read_until("temperature.gpu", 0, 0, count_of("temperature.gpu", 0) + 10);
+	read_until("temperature.gpu", 2, 0, count_of("temperature.gpu", 2) + 10);
+	ck_assert_uint_eq(count_of("temperature.gpu", 1), 3);
+	ck_assert_uint_eq(count_of("clocks.sm", 1), 2);
+	ck_assert_uint_eq(count_of("pcie.rx", 1), 2);
 	/* Of each what it does not give, and the loss. */
 	ck_assert_uint_eq(notes, 4);
 	gputrace_reader_unref(reader);
@@ -407,7 +414,7 @@ START_TEST(a_child_without_the_thread)
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
-	read_until("temperature.gpu", 0, 0, find("temperature.gpu", 0, 0)->count + 2);
+	read_until("temperature.gpu", 0, 0, count_of("temperature.gpu", 0) + 2);
 	finish();
 }
 END_TEST
