@@ -10,6 +10,7 @@
 
 #include "lib/agent/agent.h"
 #include "lib/agent/context/context.h"
+#include "lib/agent/deep.h"
 #include "lib/agent/hook/hooks.h"
 #include "lib/agent/launch/exec.h"
 #include "lib/agent/module/late.h"
@@ -158,16 +159,20 @@ static void *serve(void *unused)
 static void start_thread(void)
 {
 	sigset_t all, before;
+	pthread_attr_t attr;
 	pthread_t thread;
 
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	/* The program may have made the default as small as its own threads need. */
+	pthread_attr_setstacksize(&attr, GT_DEEP_BYTES);
 	/* The program's signals are for the program's threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, NULL, serve, NULL))
+	if (pthread_create(&thread, &attr, serve, NULL))
 		atomic_store(&started, false);
-	else
-		pthread_detach(thread);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
 }
 
 void gt_service_start(void)

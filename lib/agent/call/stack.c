@@ -72,3 +72,10 @@ size_t gt_call_stack_bytes(struct gt_thread *thread, uint64_t sp, size_t max)
 		max = thread->stack_end - sp;
 	return max & ~(size_t)7;
 }
+
+size_t gt_call_stack_left(struct gt_thread *thread)
+{
+	uint64_t here = (uintptr_t)__builtin_frame_address(0);
+
+	return gt_call_stack_bytes(thread, here, 8) ? here - thread->stack_begin : 0;
+}

@@ -18,4 +18,7 @@ unsigned gt_call_stack(struct gt_thread *thread, uint64_t address, uint64_t fram
 /* How many bytes, at most `max`, this thread's own stack has from an address on; 0: that is not on it. */
 size_t gt_call_stack_bytes(struct gt_thread *thread, uint64_t sp, size_t max);
 
+/* How much of this thread's own stack is left below the caller; 0: it is on another, or that is not known. */
+size_t gt_call_stack_left(struct gt_thread *thread);
+
 #endif

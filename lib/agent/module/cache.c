@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/agent/agent.h"
+#include "lib/agent/deep.h"
 
 static struct gt_module *cache;
 static unsigned cache_unused;
@@ -68,13 +69,27 @@ static struct gt_module *find_cached(const struct gt_source *source)
 	return NULL;
 }
 
+struct building {
+	struct gt_source *source;
+	struct gt_module *module;
+};
+
+static void build(void *data)
+{
+	struct building *building = data;
+
+	building->module = gt_build(building->source);
+}
+
 struct gt_module *gt_cache_get(struct gt_source *source)
 {
+	struct building building = { .source = source };
 	struct gt_module *module = find_cached(source);
 
 	if (module)
 		return module;
-	module = gt_build(source);
+	gt_run_deep(build, &building);
+	module = building.module;
 	if (!module) {
 		gt_note(4, "out of memory for a module's programs: its kernels run without, and are listed as loaded before");
 		return NULL;
