@@ -102,6 +102,15 @@ struct gt_thread *gt_thread_new(void)
 	return thread;
 }
 
+void gt_thread_missing(void)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	__atomic_fetch_add(&gt_session.shm->agent_ctl.lost, 1, __ATOMIC_RELAXED);
+	if (!atomic_flag_test_and_set(&said))
+		gt_note(4, "there is no memory for what is to be known of a thread, or the program has created all the keys for data of threads that a process may have: ranges and driver calls are lost");
+}
+
 /* Is there a ring of its own that the thread may write to now? */
 static bool has_ring(struct gt_thread *thread)
 {

@@ -43,8 +43,11 @@ void gt_threads_begin(void);
 /* A forked child's one thread is another than the parent's that it was. */
 void gt_thread_in_child(void);
 
-/* What gt_thread() does when the thread is new; NULL: no memory. */
+/* What gt_thread() does when the thread is new; NULL: no memory, or the program has taken all keys there are. */
 struct gt_thread *gt_thread_new(void);
+
+/* A record is lost, since there is no such thing.  Between gt_enter() and gt_leave(), while active. */
+void gt_thread_missing(void);
 
 static inline struct gt_thread *gt_thread(void)
 {

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -50,6 +51,14 @@ void close_streams(int first)
 	stdout = fdopen(fcntl(STDOUT_FILENO, F_DUPFD, 10), "w");
 	for (int fd = first; fd <= STDERR_FILENO; fd++)
 		close(fd);
+}
+
+void take_keys(void)
+{
+	pthread_key_t key;
+
+	while (!pthread_key_create(&key, NULL))
+		;
 }
 
 /* The agent's file may be out of the new user's reach. */

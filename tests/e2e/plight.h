@@ -10,6 +10,8 @@ void become_poor(void);
 void drop_privileges(void);
 /* The standard ones from this on; what it prints goes on to where it went. */
 void close_streams(int first);
+/* None is left of the keys for data of threads. */
+void take_keys(void);
 /* At the controller's door, with a wrong secret, if there is a door. */
 void knock(void);
 /* The system call ends the process. */

@@ -23,6 +23,7 @@
  *				that spins for minutes, and a signal comes
  *	target alarm LAUNCHES	as vecadd, with a signal every 20 ms from before CUDA on
  *	target descriptors	closes all from 3 on, then has sockets of its own by those numbers
+ *	target greedy		as vecadd 4, after creating all keys for data of threads that there are
  *	target streams		closes its standard streams before CUDA, and opens others in their place
  *	target poor		as vecadd 4, with no more than one descriptor to spare
  *	target drop		as vecadd 4, by a user without privileges that it became before CUDA
@@ -788,6 +789,8 @@ static void prepare(const char *what)
 		block_signal();
 	else if (!strcmp(what, "poor"))
 		become_poor();
+	else if (!strcmp(what, "greedy"))
+		take_keys();
 	else if (!strcmp(what, "streams"))
 		close_streams(STDIN_FILENO);
 	else if (!strcmp(what, "mute"))
@@ -800,7 +803,7 @@ static void prepare(const char *what)
 
 static int run(const char *what, int number, char **words)
 {
-	if (!strcmp(what, "poor") || !strcmp(what, "drop") || !strcmp(what, "knock"))
+	if (!strcmp(what, "poor") || !strcmp(what, "greedy") || !strcmp(what, "drop") || !strcmp(what, "knock"))
 		run_vecadd(4);
 	else if (!strcmp(what, "vecadd") || !strcmp(what, "alarm"))
 		run_vecadd(number);

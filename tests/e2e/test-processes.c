@@ -227,6 +227,29 @@ START_TEST(too_few_descriptors)
 }
 END_TEST
 
+/* Of a thread nothing can be kept: each of its calls is lost, and counted. */
+START_TEST(no_keys_for_threads)
+{
+	static const uint32_t by_agent[] = { GPUTRACE_API_AGENT, 0 };
+	struct run_options options = timeline();
+	unsigned calls;
+
+	options.api = true;
+	options.api_flags = by_agent;
+	run_target(&run, &options, "vecadd", "4", NULL);
+	calls = run.events[GPUTRACE_EVENT_API];
+	ck_assert_uint_gt(calls, 4);
+	run_free(&run);
+	run_plain(&plain, real_device, "greedy", NULL);
+	run_target(&run, &options, "greedy", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 4);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_API], 0);
+	ck_assert_uint_eq(run.lost, calls);
+	ck_assert_ptr_nonnull(strstr(run.notes, "all the keys"));
+}
+END_TEST
+
 START_TEST(children_are_followed)
 {
 	struct run_options options = counting();
@@ -261,6 +284,7 @@ int main(void)
 	if (!real_device) {
 		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 4);
 		tcase_add_test(tcase, too_few_descriptors);
+		tcase_add_test(tcase, no_keys_for_threads);
 		if (!geteuid())
 			tcase_add_test(tcase, privileges_dropped_before_cuda);
 	}

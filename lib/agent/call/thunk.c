@@ -232,8 +232,8 @@ static void write_record(const struct frame *frame, const struct kept *kept, uin
 	struct gt_thread *thread = gt_thread();
 
 	if (!thread)
-		return;
-	if (gt_session.stack_bytes)
+		gt_thread_missing();
+	else if (gt_session.stack_bytes)
 		write_stack(thread, frame, leave, result, kept);
 	else
 		write_frames(thread, frame, leave, result);

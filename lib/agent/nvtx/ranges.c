@@ -21,6 +21,7 @@ static size_t put_text(char *to, const char *text, size_t max)
 	return length + 1;
 }
 
+/* thread NULL: there is no memory for what it needs, and the record is lost. */
 static void emit(struct gt_thread *thread, struct gt_rec_range record, const char *text,
 		 const struct gt_nvtx_domain *domain)
 {
@@ -33,10 +34,19 @@ static void emit(struct gt_thread *thread, struct gt_rec_range record, const cha
 	record.name_size = (uint32_t)put_text(texts, text, GT_NVTX_TEXT);
 	record.domain_size = (uint32_t)put_text(texts + record.name_size, domain ? domain->name : NULL, GT_NVTX_DOMAIN);
 	if (gt_enter() && atomic_load_explicit(&gt_active, memory_order_relaxed) &&
-	    gt_session_records(GT_CONFIG_NVTX))
-		gt_thread_emit(thread, GT_REC_RANGE, &record, sizeof(record), texts,
-			       record.name_size + record.domain_size);
+	    gt_session_records(GT_CONFIG_NVTX)) {
+		if (thread)
+			gt_thread_emit(thread, GT_REC_RANGE, &record, sizeof(record), texts,
+				       record.name_size + record.domain_size);
+		else
+			gt_thread_missing();
+	}
 	gt_leave();
+}
+
+static uint32_t tid_of(const struct gt_thread *thread)
+{
+	return thread ? thread->tid : 0;
 }
 
 static uint64_t next_id(void)
@@ -50,8 +60,7 @@ void gt_nvtx_mark(const struct gt_nvtx_domain *domain, const char *text)
 {
 	struct gt_thread *thread = gt_thread();
 
-	if (thread)
-		emit(thread, (struct gt_rec_range){ .kind = GT_RANGE_MARK, .tid = thread->tid }, text, domain);
+	emit(thread, (struct gt_rec_range){ .kind = GT_RANGE_MARK, .tid = tid_of(thread) }, text, domain);
 }
 
 static bool make_room(struct gt_thread *thread)
@@ -85,8 +94,10 @@ int gt_nvtx_push(const struct gt_nvtx_domain *domain, const char *text)
 	struct gt_thread *thread = gt_thread();
 	struct gt_open_range *range;
 
-	if (!thread || !make_room(thread))
+	if (!thread || !make_room(thread)) {
+		emit(NULL, (struct gt_rec_range){ .kind = GT_RANGE_PUSH }, text, domain);
 		return -1;
+	}
 	range = &thread->ranges[thread->range_count++];
 	range->id = next_id();
 	range->domain = domain;
@@ -119,9 +130,7 @@ uint64_t gt_nvtx_start(uint64_t id, const struct gt_nvtx_domain *domain, const c
 
 	if (!id)
 		id = next_id();
-	if (thread)
-		emit(thread, (struct gt_rec_range){ .kind = GT_RANGE_START, .id = id, .tid = thread->tid }, text,
-		     domain);
+	emit(thread, (struct gt_rec_range){ .kind = GT_RANGE_START, .id = id, .tid = tid_of(thread) }, text, domain);
 	return id;
 }
 
@@ -129,14 +138,10 @@ void gt_nvtx_end(uint64_t id)
 {
 	struct gt_thread *thread = gt_thread();
 
-	if (thread)
-		emit(thread, (struct gt_rec_range){ .kind = GT_RANGE_END, .id = id, .tid = thread->tid }, NULL, NULL);
+	emit(thread, (struct gt_rec_range){ .kind = GT_RANGE_END, .id = id, .tid = tid_of(thread) }, NULL, NULL);
 }
 
 void gt_nvtx_name_thread(uint32_t tid, const char *text)
 {
-	struct gt_thread *thread = gt_thread();
-
-	if (thread)
-		emit(thread, (struct gt_rec_range){ .kind = GT_RANGE_THREAD, .tid = tid }, text, NULL);
+	emit(gt_thread(), (struct gt_rec_range){ .kind = GT_RANGE_THREAD, .tid = tid }, text, NULL);
 }
