@@ -139,10 +139,10 @@ static void switch_away(int signal)
 
 static void handle(void (*handler)(int), bool has_stack)
 {
-	stack_t stack = { .ss_size = 256 * 1024 };
+	static char room[256 * 1024];
+	stack_t stack = { .ss_sp = room, .ss_size = sizeof(room) };
 	struct sigaction action = { .sa_handler = handler, .sa_flags = has_stack ? SA_ONSTACK : 0 };
 
-	stack.ss_sp = has_stack ? malloc(stack.ss_size) : NULL;
 	if (has_stack)
 		sigaltstack(&stack, NULL);
 	sigaction(SIGUSR1, &action, NULL);
@@ -150,10 +150,10 @@ static void handle(void (*handler)(int), bool has_stack)
 
 static void make_coroutine(void)
 {
-	size_t size = 256 * 1024;
+	static char room[256 * 1024];
 
 	getcontext(&coroutine);
-	coroutine.uc_stack = (stack_t){ .ss_sp = malloc(size), .ss_size = size };
+	coroutine.uc_stack = (stack_t){ .ss_sp = room, .ss_size = sizeof(room) };
 	coroutine.uc_link = &outside;
 	makecontext(&coroutine, work, 0);
 }
