@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/agent/call/stack.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 
 #include "lib/agent/thread.h"
 
+/*
+ * Where the first thread began; above it are the program's arguments and its environment.  Not by dlsym(), which
+ * would wait for a thread that loads a library, and that one may wait for a lock of ours in a constructor.
+ */
+extern void *__libc_stack_end __attribute__((weak, visibility("default")));
+
 /* Asked for once: for the program's first thread the C library reads a file to find out. */
 static void find_bounds(struct gt_thread *thread)
 {
-	/* Where the first thread began; above it are the program's arguments and its environment. */
-	void *const *first = dlsym(RTLD_DEFAULT, "__libc_stack_end");
 	int saved = errno;
 	pthread_attr_t attr;
 	void *lowest;
@@ -22,8 +25,8 @@ static void find_bounds(struct gt_thread *thread)
 		if (!pthread_attr_getstack(&attr, &lowest, &size)) {
 			thread->stack_begin = (uintptr_t)lowest;
 			thread->stack_end = (uintptr_t)lowest + size;
-			if (first && (uintptr_t)*first - (uintptr_t)lowest < size)
-				thread->stack_end = (uintptr_t)*first;
+			if (&__libc_stack_end && (uintptr_t)__libc_stack_end - (uintptr_t)lowest < size)
+				thread->stack_end = (uintptr_t)__libc_stack_end;
 		}
 		pthread_attr_destroy(&attr);
 	}
