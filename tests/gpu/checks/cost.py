@@ -32,12 +32,20 @@ def times(outcome):
     return {name: int(ns) for name, ns in re.findall(r"^time (\S+) (\d+)$", outcome.out, re.MULTILINE)}
 
 
+def shorter(runs):
+    """Of each kernel's times."""
+    return {name: min(run[name] for run in runs) for name in runs[0]}
+
+
 class Costs:
-    """Times of a program's kernels with programs in them, beside those without at the begin and at the end."""
+    """
+    Times of a program's kernels with programs in them, beside those without at the begin and at the end.  Where the GPU
+    puts a program's memory makes a kernel of 4.5 us by 2 % longer or shorter: what has goals of few percent runs twice.
+    """
 
     def __init__(self, lab, program, kernels):
         self.lab, self.program, self.kernels = lab, lab.program(program), kernels
-        self.bare = times(lab.bare(self.program))
+        self.bare = shorter([times(lab.bare(self.program)) for _ in range(2)])
         self.rows, self.missed = [], []
 
     def add(self, what, route, seen, goals):
@@ -49,17 +57,19 @@ class Costs:
                 self.missed.append(f"{what} by {route}: {kernel} {ratio:.2f}x, not {goals[kernel]}x")
         self.rows.append((what, route, *cells))
 
-    def probe(self, name, what, goals, route):
-        env = {"GPUTRACE_ROUTE": route}
+    def run(self, name, env):
         if name:
-            outcome = self.lab.run_object(name, self.program, env=env)
-        else:
-            outcome, _ = self.lab.record(self.program, options=["--no-api"], trace=False, env=env)
+            return self.lab.run_object(name, self.program, env=env)
+        return self.lab.record(self.program, options=["--no-api"], trace=False, env=env)[0]
+
+    def probe(self, name, what, goals, route, runs=1):
+        outcome = self.run(name, {"GPUTRACE_ROUTE": route})
         without = outcome.left_out()
         if outcome.status == NOTHING_DONE:
             self.rows.append((what, route, *("not possible" for _ in self.kernels)))
-        else:
-            self.add(what, f"{route}, not in {without} of the kernels" if without else route, times(outcome), goals)
+            return
+        seen = [times(outcome)] + [times(self.run(name, {"GPUTRACE_ROUTE": route})) for _ in range(runs - 1)]
+        self.add(what, f"{route}, not in {without} of the kernels" if without else route, shorter(seen), goals)
 
     def finish(self, title):
         """What a ratio can be trusted for is seen by the program by itself, once more.  What was seen, in words."""
@@ -82,7 +92,7 @@ def cost_in_kernels(lab):
     costs = Costs(lab, "speed", KERNELS)
     for probe in (*PROBES, TIMELINE):
         for route in ("graft", "ptx"):
-            costs.probe(*probe, route)
+            costs.probe(*probe, route, runs=2)
     # What those cost in machine code, where the better place is PTX, is another check's.
     for probe in TRACES:
         costs.probe(*probe, "ptx")
@@ -98,7 +108,7 @@ def cost_in_libraries(lab):
         raise Skip("times of the software device mean nothing")
     costs = Costs(lab, "speed-library", LIBRARIES)
     for probe in (*PROBES, TIMELINE):
-        costs.probe(*probe, "graft")
+        costs.probe(*probe, "graft", runs=2)
     return costs.finish("Cost in kernels of libraries' kind")
 
 

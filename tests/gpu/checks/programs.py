@@ -30,7 +30,8 @@ class Run(typing.NamedTuple):
     graphs: kernels run that no call launched, so that calls need not be as many.
     fails: ends with an error of the GPU on purpose, which takes the counters with it.
     refused: patterns of reasons for which kernels may lack probes at entry and exit.
-    library: has kernels that are machine code alone, which may lack probes at accesses to memory.
+    library: has kernels that are machine code alone, or beside so much PTX that the driver is not asked to compile it,
+        which may lack probes at accesses to memory.
     accesses: has accesses to memory that count; those by textures and surfaces do not.
     slow: its runs take long and had better be side by side.
     machine_code: needs a device that runs it; the software device does not, nor the CUDA runtime.
@@ -89,7 +90,7 @@ RUNS = {
     "runtime-none": Run("runtime-none"),
     "shapes": Run("shapes"),
     "solver": Run("solver", **LIBRARY),
-    "sort": Run("sort"),
+    "sort": Run("sort", **LIBRARY),
     "sparse": Run("sparse", **LIBRARY),
     "supplied": Run("supplied"),
     "supplied-linked": Run("supplied-linked", **LIBRARY),
