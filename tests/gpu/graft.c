@@ -208,7 +208,7 @@ static struct gt_graft_stub *make_stub(const char *name)
 
 	while (strcmp(test->name, name))
 		test++;
-	if (test_stub_text(test, &text, why)) {
+	if (test_stub_text(test, arch, &text, why)) {
 		printf("# %s: %s\n", name, why);
 		return NULL;
 	}

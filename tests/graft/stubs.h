@@ -80,7 +80,7 @@ static inline bool test_program_is_at_exit(const struct test_program *program)
 }
 
 /* The stub's PTX; malloc'd. */
-static inline int test_stub_text(const struct test_stub *stub, char **ret_text, char why[GT_GRAFT_WHY])
+static inline int test_stub_text(const struct test_stub *stub, unsigned arch, char **ret_text, char why[GT_GRAFT_WHY])
 {
 	bool timeline = !strncmp(stub->functions[0], "__gt_timeline", 13);
 	char *text = timeline ? gt_timeline_link(TEST_SLOTS, TEST_RING, TEST_RING_SIZE) : NULL;
@@ -96,7 +96,7 @@ static inline int test_stub_text(const struct test_stub *stub, char **ret_text, 
 		which[count] = count;
 	}
 	r = gt_graft_stub_text(timeline ? text : test_probes, probes, count, which, count, stub->point, stub->flags & TEST_ALONE ? GT_EXIT_ALONE : GT_EXIT_TOGETHER,
-			       ret_text, why);
+			       arch, ret_text, why);
 	free(text);
 	return r;
 }

@@ -88,6 +88,28 @@ START_TEST(no_calls)
 }
 END_TEST
 
+/* Code that is not at hand may name any register. */
+START_TEST(calls_away)
+{
+	struct bytes bytes = load(file(_i), 90), own = load("kernels", 90);
+	struct gt_scan scan;
+	struct view view;
+
+	for (unsigned i = 0; i < KINDS; i++) {
+		look(&view, bytes, kernels[i].name);
+		gt_scan_code(&view.elf, &view.kernel, true, true, &scan);
+		ck_assert_msg(scan.calls_away, "%s", kernels[i].name);
+		gt_elf_close(&view.elf);
+	}
+	look(&view, own, "ends_in_call");	/* of what its own section has */
+	gt_scan_code(&view.elf, &view.kernel, true, true, &scan);
+	ck_assert(!scan.calls_away);
+	gt_elf_close(&view.elf);
+	free(bytes.data);
+	free(own.data);
+}
+END_TEST
+
 /* ---- what tells whose the functions are ---- */
 
 static uint8_t *writable(const struct view *view, unsigned section)
@@ -268,6 +290,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, found, 0, 2);
 	tcase_add_test(tcase, no_calls);
+	tcase_add_loop_test(tcase, calls_away, 0, 2);
 	tcase_add_test(tcase, not_in_the_records);
 	tcase_add_test(tcase, data_is_called);
 	tcase_add_test(tcase, the_kernel_is_called);

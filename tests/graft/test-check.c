@@ -87,6 +87,56 @@ static void spoil(const struct grafted *g, const struct view *view, uint64_t at,
 	ck_assert_int_eq(check(g), 0);
 }
 
+/* Registers over which the entry keeps something for the exit are nobody else's. */
+START_TEST(the_check_sees_wrong_registers)
+{
+	struct view before, after;
+	struct grafted g;
+	uint64_t entry;
+	unsigned i;
+
+	graft(&g, 90, "entry-two", "exit-block");
+	ck_assert_int_eq(check(&g), 0);
+	look(&before, g.before, "three_exits");
+	look(&after, g.after, "three_exits");
+	i = index_of("three_exits");
+	entry = (before.size + 127) / 128 * 128;
+	spoil(&g, &after, entry, gt_make_nop(0));
+	spoil(&g, &after, entry, gt_make_read_special(g.results[i].kept + 1, GT_SR_TID));
+	g.results[i].kept--;
+	ck_assert_int_eq(check(&g), -EINVAL);
+	gt_elf_close(&before.elf);
+	gt_elf_close(&after.elf);
+	release(&g);
+}
+END_TEST
+
+/* Of constants stubs read those that all kernels have, and the hidden parameter. */
+START_TEST(the_check_sees_wrong_constants)
+{
+	unsigned arch = archs[_i], seen = 0;
+	struct view before, after;
+	struct grafted g;
+
+	graft(&g, arch, "entry", "exit");
+	look(&before, g.before, "three_exits");
+	look(&after, g.after, "three_exits");
+	for (uint64_t at = before.size; at < after.size; at += GT_WORD) {
+		gt_word old = word(&after, at);
+
+		if (gt_op(old) != GT_OP_MOV_CONSTANT || gt_constant_at(old) < base_of(arch, "three_exits"))
+			continue;
+		seen++;
+		spoil(&g, &after, at, gt_with(old, 38, 16, base_of(arch, "three_exits")));
+		spoil(&g, &after, at, gt_with(old, 54, 5, 3));
+	}
+	ck_assert_uint_ge(seen, 4);
+	gt_elf_close(&before.elf);
+	gt_elf_close(&after.elf);
+	release(&g);
+}
+END_TEST
+
 START_TEST(the_check_sees_wrong_stubs)
 {
 	unsigned arch = archs[_i];
@@ -123,6 +173,8 @@ int main(void)
 	TCase *tcase = tcase_create("check");
 
 	tcase_add_loop_test(tcase, the_check_sees_every_bit, 0, 3);
+	tcase_add_test(tcase, the_check_sees_wrong_registers);
+	tcase_add_loop_test(tcase, the_check_sees_wrong_constants, 0, ARCHS);
 	tcase_add_loop_test(tcase, the_check_sees_wrong_stubs, 0, 3);
 	return run_case("check", tcase);
 }

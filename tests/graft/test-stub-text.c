@@ -21,7 +21,7 @@ START_TEST(attach_order)
 	for (unsigned i = 0; i < TEST_STUBS; i++) {
 		if (strcmp(test_stubs[i].name, "entry-two"))
 			continue;
-		ck_assert_msg(!test_stub_text(&test_stubs[i], &text, why), "%s", why);
+		ck_assert_msg(!test_stub_text(&test_stubs[i], 90, &text, why), "%s", why);
 		/* Called or taken in, first() is before second() in the kernel. */
 		kernel = strstr(text, ".entry");
 		first = strstr(kernel, strstr(kernel, "call first,") ? "call first," : "or.b64 %rd2, %rd2, 1;");
@@ -42,7 +42,7 @@ START_TEST(threads_are_alone_at_exit)
 	char why[GT_GRAFT_WHY] = "", *text;
 	unsigned which = 0;
 
-	ck_assert_msg(!gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_EXIT, GT_EXIT_ALONE, &text, why), "%s", why);
+	ck_assert_msg(!gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_EXIT, GT_EXIT_ALONE, 90, &text, why), "%s", why);
 	ck_assert_ptr_null(strstr(text, "activemask"));
 	ck_assert_ptr_null(strstr(text, "shfl"));
 	ck_assert_ptr_nonnull(strstr(text, "mov.b32 %r1, %lanemask_eq;"));
@@ -59,7 +59,7 @@ START_TEST(accesses_are_told)
 	unsigned which = 0;
 
 	for (unsigned i = 0; i < TEST_ACCESSES; i++) {
-		ck_assert_msg(!test_stub_text(&test_accesses[i], &text, why), "%s: %s", test_accesses[i].name, why);
+		ck_assert_msg(!test_stub_text(&test_accesses[i], 90, &text, why), "%s: %s", test_accesses[i].name, why);
 		kernel = strstr(text, ".entry");
 		ck_assert_ptr_null(strstr(kernel, "call"));
 		if (strstr(test_accesses[i].functions[0], "told")) {
@@ -70,7 +70,7 @@ START_TEST(accesses_are_told)
 		free(text);
 	}
 	ck_assert_int_eq(gt_graft_stub_text(own, &(struct gt_probe){ .point = GT_POINT_LOAD, .function = "told_load", .kernel = "*" }, 1,
-					    &which, 1, GT_POINT_LOAD, 0, &text, why), -EINVAL);
+					    &which, 1, GT_POINT_LOAD, 0, 90, &text, why), -EINVAL);
 	ck_assert_str_eq(why, "the probes use names or special registers that stubs need");
 }
 END_TEST
@@ -80,7 +80,7 @@ START_TEST(nothing_is_called)
 {
 	char why[GT_GRAFT_WHY] = "", *text, *kernel;
 
-	ck_assert_msg(!test_stub_text(&test_stubs[_i], &text, why), "%s", why);
+	ck_assert_msg(!test_stub_text(&test_stubs[_i], 90, &text, why), "%s", why);
 	kernel = strstr(text, ".entry");
 	ck_assert_ptr_nonnull(kernel);
 	ck_assert_ptr_null(strstr(kernel, "call "));
@@ -99,7 +99,7 @@ START_TEST(predicated_statements_stay)
 	char why[GT_GRAFT_WHY] = "", *text;
 	unsigned which = 0;
 
-	ck_assert_msg(!gt_graft_stub_text(probe_text, &probe, 1, &which, 1, GT_POINT_EXIT, GT_EXIT_TOGETHER, &text, why), "%s", why);
+	ck_assert_msg(!gt_graft_stub_text(probe_text, &probe, 1, &which, 1, GT_POINT_EXIT, GT_EXIT_TOGETHER, 90, &text, why), "%s", why);
 	ck_assert_ptr_nonnull(strstr(text, "@%p1 mov.u32 %r2, %ctaid.y;"));
 	ck_assert_ptr_nonnull(strstr(text, "@!%p1 add.u64 %rd2, %rd1, 0x123456789a;"));
 	ck_assert_ptr_null(strstr(text, "%ctaid.x"));
@@ -120,7 +120,7 @@ static int stub_of(const char *probe_text, char **ret_text, char why[GT_GRAFT_WH
 	unsigned which = 0;
 
 	why[0] = '\0';
-	return gt_graft_stub_text(probe_text, &probe, 1, &which, 1, GT_POINT_ENTRY, 0, ret_text, why);
+	return gt_graft_stub_text(probe_text, &probe, 1, &which, 1, GT_POINT_ENTRY, 0, 90, ret_text, why);
 }
 
 static unsigned count_in(const char *text, const char *word)
@@ -207,11 +207,11 @@ START_TEST(texts_refused)
 	char why[GT_GRAFT_WHY], *text = NULL;
 	unsigned which = 0;
 
-	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_BLOCK, 0, &text, why), -EINVAL);
-	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_ENTRY, 0, &text, why), -EINVAL);
-	ck_assert_int_eq(gt_graft_stub_text(test_probes, &entry, 1, &which, 0, GT_POINT_ENTRY, 0, &text, why), -EINVAL);
+	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_BLOCK, 0, 90, &text, why), -EINVAL);
+	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_ENTRY, 0, 90, &text, why), -EINVAL);
+	ck_assert_int_eq(gt_graft_stub_text(test_probes, &entry, 1, &which, 0, GT_POINT_ENTRY, 0, 90, &text, why), -EINVAL);
 	ck_assert_int_eq(gt_graft_stub_text(".func p() { .reg .b32 %r; mov.u32 %r, %lanemask_ge; }", &entry, 1, &which,
-					    1, GT_POINT_ENTRY, 0, &text, why), -EINVAL);
+					    1, GT_POINT_ENTRY, 0, 90, &text, why), -EINVAL);
 	ck_assert_ptr_null(text);
 }
 END_TEST

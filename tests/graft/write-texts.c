@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* usage: write-texts DIR: the PTX of every stub of the tests, for data/make. */
+/* usage: write-texts DIR ARCH: the PTX of every stub of the tests, for data/make. */
 #include <stdio.h>
 
 #include "tests/compile/machine.h"
 #include "tests/graft/stubs.h"
 
-static int write_text(const char *folder, const char *name, const char *text)
+static const char *folder;
+static unsigned arch;
+
+static int write_text(const char *name, const char *text)
 {
 	char path[4096];
 	FILE *file;
@@ -19,21 +22,19 @@ static int write_text(const char *folder, const char *name, const char *text)
 	return 0;
 }
 
-static int write_stub(const char *folder, const struct test_stub *stub)
+static int write_stub(const struct test_stub *stub)
 {
 	char why[GT_GRAFT_WHY], *text;
 	int r;
 
-	if (test_stub_text(stub, &text, why)) {
+	if (test_stub_text(stub, arch, &text, why)) {
 		fprintf(stderr, "%s: %s\n", stub->name, why);
 		return 1;
 	}
-	r = write_text(folder, stub->name, text);
+	r = write_text(stub->name, text);
 	free(text);
 	return r;
 }
-
-static const char *folder;
 
 /* The stubs with programs of tests/compile/probes.bpf.c; what compiles these works in tests alone. */
 START_TEST(write_program)
@@ -45,8 +46,8 @@ START_TEST(write_program)
 	unsigned which = 0;
 
 	probe.function = function;
-	ck_assert_msg(!gt_graft_stub_text(probe_text, &probe, 1, &which, 1, probe.point, test->form, &text, why), "%s", why);
-	ck_assert_int_eq(write_text(folder, test->stub, text), 0);
+	ck_assert_msg(!gt_graft_stub_text(probe_text, &probe, 1, &which, 1, probe.point, test->form, arch, &text, why), "%s", why);
+	ck_assert_int_eq(write_text(test->stub, text), 0);
 	free(text);
 	free(probe_text);
 	free(function);
@@ -58,14 +59,15 @@ int main(int argc, char **argv)
 {
 	TCase *tcase = tcase_create("programs");
 
-	if (argc != 2)
+	if (argc != 3)
 		return 2;
 	folder = argv[1];
+	arch = (unsigned)atoi(argv[2]);
 	for (unsigned i = 0; i < TEST_STUBS; i++)
-		if (write_stub(folder, &test_stubs[i]))
+		if (write_stub(&test_stubs[i]))
 			return 1;
 	for (unsigned i = 0; i < TEST_ACCESSES; i++)
-		if (write_stub(folder, &test_accesses[i]))
+		if (write_stub(&test_accesses[i]))
 			return 1;
 	tcase_add_loop_test(tcase, write_program, 0, TEST_PROGRAMS);
 	return run_case("texts", tcase);

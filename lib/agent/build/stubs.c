@@ -20,7 +20,7 @@ static bool try_stub(struct gt_cached_stub *cached, const unsigned *which, unsig
 
 	cached->reason = GT_REASON_UNSUPPORTED;
 	if (gt_graft_stub_text(gt_session.text, gt_session.probes, gt_session.probe_count, which, count,
-			       cached->point, form, &text, cached->why) < 0)
+			       cached->point, form, cached->arch, &text, cached->why) < 0)
 		return true;
 	if (!gt_compile(text, NULL, cached->arch, &compiled, cached->why, sizeof(cached->why))) {
 		cached->reason = GT_REASON_COMPILE;

@@ -113,7 +113,18 @@ static bool reads_place_holder(gt_word word)
 {
 	unsigned special = gt_bits(word, 72, 8);
 
-	return gt_op(word) == GT_OP_S2R && (special == GT_SR_LANEMASK_GT || special == GT_SR_LANEMASK_GE);
+	return gt_op(word) == GT_OP_S2R && special >= GT_SR_LANEMASK_LE && special <= GT_SR_LANEMASK_GE;
+}
+
+/* A parameter that is not the hidden one, or constants of another bank. */
+static bool reads_others(const struct gt_code_pair *pair, gt_word word)
+{
+	unsigned at = gt_constant_at(word);
+
+	if (gt_op(word) != GT_OP_MOV_CONSTANT && gt_op_proper(word) != (GT_OP_LDC & 0x1ff))
+		return false;
+	return gt_bits(word, 54, 5) || (at >= gt_elf_param_base(pair->arch) &&
+					(at < pair->hidden || at >= pair->hidden + sizeof(struct gt_launch_param)));
 }
 
 const char *gt_check_stub(const struct gt_code_pair *pair, const struct gt_code_region *region, uint64_t way_back)
@@ -123,6 +134,8 @@ const char *gt_check_stub(const struct gt_code_pair *pair, const struct gt_code_
 			return "the probes' code leads out of itself";
 		if (reads_place_holder(word_at(pair->after, at)))
 			return "a number is missing in the probes' code";
+		if (at + GT_WORD != way_back && reads_others(pair, word_at(pair->after, at)))
+			return "the probes' code reads constants that are not theirs";
 	}
 	return NULL;
 }
@@ -160,6 +173,8 @@ static const char *check_entry(const struct gt_code_pair *pair, const struct gt_
 
 	if (pair->detours)
 		first = gt_settled(first);
+	if (pair->kept && word_at(pair->after, region->begin) != gt_make_read_special(pair->kept, GT_SR_TID))
+		return "the probes at entry do not keep what those at exit need";
 	if (back < region->begin + 2 * GT_WORD)
 		return "there is no way back from the probes at entry";
 	if (word_at(pair->after, back - GT_WORD) != first)
@@ -225,6 +240,12 @@ static const char *check_exit(const struct gt_code_pair *pair, const struct gt_c
 	return wrong ? wrong : gt_check_uniform(pair, region);
 }
 
+/* What code is closed with, and what it is padded with. */
+static bool ends_code(const struct gt_code_pair *pair, uint64_t at)
+{
+	return gt_check_always_branches(pair, at, at) || word_at(pair->after, at) == gt_make_nop(0);
+}
+
 /* Where the exit stub begins: where the exits lead; without any, behind the entry stub. */
 static uint64_t find_exit_stub(const struct gt_code_pair *pair, uint64_t from, uint64_t end)
 {
@@ -233,8 +254,8 @@ static uint64_t find_exit_stub(const struct gt_code_pair *pair, uint64_t from, u
 			return (uint64_t)gt_target(word_at(pair->after, at), pair->arch, (int64_t)at);
 	if (!pair->entry)
 		return from;
-	for (uint64_t at = from; at < end; at += 128)
-		if (word_at(pair->after, at) == gt_make_nop(GT_WAIT_ALL))
+	for (uint64_t at = from + 128; at < end; at += 128)
+		if (word_at(pair->after, at) == gt_make_nop(GT_WAIT_ALL) && ends_code(pair, at - GT_WORD))
 			return at;
 	return 0;
 }

@@ -244,7 +244,7 @@ static const char *check_probes(const struct gt_code_pair *pair, const struct gt
 			return "the probes at accesses do not leave the stack as it was";
 		if (gt_op_proper(word) == (GT_OP_EXIT & 0x1ff))
 			return "the probes at accesses may end the thread";
-		if (gt_reads_late(word) || (gt_op(word) == GT_OP_S2R && gt_bits(word, 72, 8) == GT_SR_STACK))
+		if (gt_reads_late(word) || gt_reads_index(word))
 			return "the probes at accesses may still be reading when they have ended";
 		if (!is_control_flow(word) && result != GT_RZ && result >= registers)
 			return "the probes at accesses change registers of the kernel";

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/agent/graft/edit.h"
+#include "lib/agent/graft/registers.h"
 #include "lib/agent/graft/why.h"
 
 #define HIDDEN_BYTES ((uint32_t)sizeof(struct gt_launch_param))
@@ -272,6 +273,20 @@ static const char *check_constants(const struct check *c, const struct gt_elf_ke
 	return NULL;
 }
 
+/* Above those that any stub names; check_limit() sees about the kernel's. */
+static bool kept_apart(const struct gt_graft_plan *plan, const struct gt_graft_result *result)
+{
+	unsigned first = result->kept + GT_REGISTERS_UNNAMED;
+
+	if (!result->kept)
+		return true;
+	for (unsigned point = GT_POINT_LOAD; point < GT_GRAFT_POINTS; point++)
+		if (gt_graft_stub_in(plan, result, point) && gt_detour_registers(gt_graft_plan_stub(plan, point)) > first)
+			return false;
+	return plan->entry && plan->exit && plan->entry->registers <= first && plan->exit->registers <= first &&
+	       result->registers > first;
+}
+
 static const char *check_kernel(struct check *c, const struct gt_elf_kernel *kernel, unsigned index)
 {
 	const struct gt_graft_plan *plan = &c->plans[index];
@@ -281,10 +296,13 @@ static const char *check_kernel(struct check *c, const struct gt_elf_kernel *ker
 		.before_size = c->before.sections[kernel->text].sh_size,
 		.after_size = c->after.sections[kernel->text].sh_size,
 		.arch = c->before.arch, .entry = plan->entry, .exit = plan->exit,
-		.detours = result->detours, .accesses = gt_graft_result_accesses(result),
+		.detours = result->detours, .accesses = gt_graft_result_accesses(result), .kept = result->kept,
+		.hidden = param_base(c, kernel) + result->hidden_offset,
 	};
 	const char *wrong = gt_check_code(&pair);
 
+	if (!wrong && !kept_apart(plan, result))
+		wrong = "registers are kept that the probes use";
 	if (!wrong && c->after.symbols[kernel->symbol].st_size != pair.after_size)
 		wrong = "the symbol's size is not right";
 	if (!wrong)
@@ -366,6 +384,8 @@ static const char *check_limit(const struct check *c, unsigned index, const stru
 	if (new->attribute == GT_ATTR_REGCOUNT) {
 		if (value > c->results[index].registers)
 			return "the number of registers is not right";
+		if (c->results[index].kept && c->results[index].kept + GT_REGISTERS_UNNAMED < value)
+			return "registers of the kernel are kept over it";
 		value = c->results[index].registers;
 	} else {
 		value = limit_of_stubs(&c->plans[index], &c->results[index], new->attribute, value);

@@ -14,6 +14,8 @@ struct gt_code_pair {
 	bool entry, exit;	/* what was asked for */
 	uint64_t detours;	/* where code for accesses begins; 0: there is none */
 	unsigned accesses;	/* how many there must be */
+	unsigned kept;		/* see struct gt_graft_result */
+	unsigned hidden;	/* where in constant bank 0 the hidden parameter is */
 };
 
 /* NULL: as it must be; else what is not. */

@@ -17,6 +17,7 @@
  * Nothing is assumed of which registers the kernel needs, and threads that were together are so again.
  */
 #include "lib/agent/graft/keep.h"
+#include "lib/agent/graft/registers.h"
 #include "lib/agent/graft/stack.h"
 #include "lib/agent/graft/writer.h"
 
@@ -24,18 +25,17 @@
 #define MATRIX_PAUSES 6
 
 enum { WORK_0 = GT_WORK_FIRST, WORK_1, WORK_2, WORK_3 };
-#define UNNAMED 2u	/* registers that a kernel's count includes, and that its code may not name */
 
 unsigned gt_detour_registers(const struct gt_graft_stub *stub)
 {
-	unsigned least = GT_WORK_FIRST + GT_WORK_COUNT + UNNAMED;
+	unsigned least = GT_WORK_FIRST + GT_WORK_COUNT + GT_REGISTERS_UNNAMED;
 
 	return stub->registers > least ? stub->registers : least;
 }
 
 uint32_t gt_detour_stack(const struct gt_graft_stub *stub)
 {
-	return gt_kept_bytes(gt_detour_registers(stub) - UNNAMED) + ((stub->own_stack + 15) & ~15u);
+	return gt_kept_bytes(gt_detour_registers(stub) - GT_REGISTERS_UNNAMED) + ((stub->own_stack + 15) & ~15u);
 }
 
 /* Those of which compilers make no use at a kernel's end. */
@@ -76,10 +76,10 @@ static void write_probes(struct gt_writer *w, uint32_t stack)
 
 		if (gt_is_exit(word))
 			gt_put(w, gt_make_branch_like(word, w->arch, gt_here(w), end));
-		else if (gt_op(word) == GT_OP_S2R && gt_bits(word, 72, 8) == GT_SR_STACK)
+		else if (gt_reads_index(word))
 			gt_put(w, read_stack(word, stack));
 		else
-			gt_put(w, gt_guard_late_reads(gt_fill_in(w, word)));
+			gt_put(w, gt_guard_late_reads(gt_fill_in(w, i)));
 	}
 	gt_put(w, gt_make_add(GT_STACK_POINTER, GT_STACK_POINTER, (int32_t)stack));
 }
@@ -91,7 +91,7 @@ static bool is_kept(unsigned reg)
 
 static void write_routine(struct gt_writer *w, unsigned point)
 {
-	unsigned registers = gt_detour_registers(w->stub) - UNNAMED;
+	unsigned registers = gt_detour_registers(w->stub) - GT_REGISTERS_UNNAMED;
 
 	w->code->at[point] = gt_here(w);
 	for (unsigned reg = 0; reg < registers; reg++)
@@ -187,7 +187,7 @@ static void write_routines(struct gt_writer *w, const struct gt_graft_plan *plan
 
 		if (w->code->at[point])
 			continue;
-		w->stub = gt_graft_plan_stub(plan, point);
+		gt_take_stub(w, gt_graft_plan_stub(plan, point));
 		write_routine(w, point);
 	}
 }

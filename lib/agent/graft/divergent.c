@@ -71,23 +71,10 @@ static const char *check_waiting(const struct gt_graft_stub *stub)
 
 /* ---- what threads do as a group ---- */
 
-/* Where straight runs begin. */
-static bool *find_leaders(const struct gt_graft_stub *stub)
+
+static bool may_leave(gt_word word)
 {
-	bool *leaders = calloc(stub->count + (size_t)1, sizeof(*leaders));
-
-	if (!leaders)
-		return NULL;
-	leaders[0] = true;
-	for (unsigned i = 0; i < stub->count; i++) {
-		gt_word word = stub->words[i];
-
-		if (gt_has_target(word))
-			leaders[gt_target(word, stub->arch, (int64_t)i * GT_WORD) / (int64_t)GT_WORD] = true;
-		if (gt_has_target(word) || gt_is_exit(word) || gt_is_relative(word))
-			leaders[i + 1] = true;
-	}
-	return leaders;
+	return gt_has_target(word) || gt_is_exit(word) || gt_is_relative(word);
 }
 
 /* Who is there: a vote that gives a mask. */
@@ -100,14 +87,16 @@ static bool asks_who(gt_word word)
  * Threads that were found together are still together as long as the code goes
  * straight on; what they do with one another must happen there.
  */
-static bool groups_stay_together(const struct gt_graft_stub *stub, const bool *leaders)
+static bool groups_stay_together(const struct gt_graft_stub *stub, const bool *targets)
 {
 	bool known = false;
 
 	for (unsigned i = 0; i < stub->count; i++) {
 		unsigned proper = gt_op_proper(stub->words[i]);
 
-		known = (known && !leaders[i]) || asks_who(stub->words[i]);
+		if (targets[i] || !i || may_leave(stub->words[i - 1]))
+			known = false;
+		known |= asks_who(stub->words[i]);
 		if ((proper == GT_OPP_VOTE || proper == GT_OPP_SHFL) && !(known && gt_unguarded(stub->words[i])))
 			return false;
 	}
@@ -116,7 +105,7 @@ static bool groups_stay_together(const struct gt_graft_stub *stub, const bool *l
 
 int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why)
 {
-	bool *leaders;
+	bool *targets;
 
 	*ret_why = check_waiting(stub);
 	if (!*ret_why)
@@ -127,11 +116,11 @@ int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why)
 		*ret_why = gt_stub_make_private(stub);
 	if (*ret_why)
 		return -EINVAL;
-	leaders = find_leaders(stub);
-	if (!leaders)
+	targets = gt_stub_find_targets(stub);
+	if (!targets)
 		*ret_why = "out of memory";
-	else if (!groups_stay_together(stub, leaders))
+	else if (!groups_stay_together(stub, targets))
 		*ret_why = WHERE(stub, "the probes' machine code needs the threads of a warp together ", "");
-	free(leaders);
+	free(targets);
 	return *ret_why ? -EINVAL : 0;
 }

@@ -76,6 +76,7 @@ struct gt_scan {
 	unsigned exits;
 	bool uniform[GT_UR_COUNT];	/* uniform registers that it may name */
 	unsigned fewest_registers;	/* it gives itself while it runs; 0: it does not */
+	bool calls_away;		/* code that is linked to it only when it is loaded, or that may be anywhere */
 	const char *refusal;		/* NULL: none */
 };
 
@@ -108,9 +109,9 @@ struct gt_new_code {
 	struct gt_bytes exits;		/* offsets of EXIT, 32 bits each */
 };
 
-/* -ENOMEM, or -EINVAL with a sentence: no uniform registers left. */
+/* kept: see struct gt_graft_result.  -ENOMEM, or -EINVAL with a sentence: no uniform registers left. */
 int gt_write_code(const struct gt_elf *elf, const struct gt_elf_kernel *kernel, const struct gt_graft_plan *plan,
-		  const struct gt_scan *scan, const struct gt_sites *sites, uint32_t hidden_number,
+		  const struct gt_scan *scan, const struct gt_sites *sites, uint32_t hidden_number, unsigned kept,
 		  struct gt_new_code *ret_code, const char **ret_why);
 void gt_new_code_free(struct gt_new_code *code);
 

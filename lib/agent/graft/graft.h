@@ -34,12 +34,13 @@ enum gt_exit_form { GT_EXIT_TOGETHER, GT_EXIT_ALONE, GT_EXIT_OPAQUE, GT_EXIT_FOR
 /*
  * PTX of a kernel that does nothing but run, in this order, the probes `which`
  * (indices into probes) at `point`, which is entry, exit, loads, stores or atomics.  form: but for
- * entry; what it is not enough for is refused when the stub is opened.  malloc'd, NUL-terminated.
+ * entry; what it is not enough for is refused when the stub is opened.  arch: compiled for.
+ * malloc'd, NUL-terminated.
  * -EINVAL with a sentence in why, -ENOMEM.
  */
 int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, unsigned probe_count,
-		       const unsigned *which, unsigned count, uint32_t point, enum gt_exit_form form, char **ret_text,
-		       char why[GT_GRAFT_WHY]);
+		       const unsigned *which, unsigned count, uint32_t point, enum gt_exit_form form, unsigned arch,
+		       char **ret_text, char why[GT_GRAFT_WHY]);
 
 /* A stub is immutable once opened and may serve several threads. */
 struct gt_graft_stub;
@@ -79,6 +80,7 @@ struct gt_graft_result {
 	uint32_t param_count;		/* of the kernel's own parameters */
 	uint32_t hidden_offset;		/* of the hidden parameter */
 	unsigned registers;		/* that the kernel now takes */
+	unsigned kept;			/* the register that keeps the thread's index from entry to exit; 0: none does */
 	unsigned exits;			/* ways out that were found */
 	/*
 	 * Of the accesses that the plan's stubs are for: those that have them, by kind; those left out, by where

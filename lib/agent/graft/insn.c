@@ -88,6 +88,11 @@ static gt_word plain(unsigned op)
 	return (gt_word)op | (gt_word)GT_PT << 12;
 }
 
+gt_word gt_with_stall(gt_word word, unsigned stall)
+{
+	return gt_with(gt_with(word, 105, 4, stall), 109, 1, stall < 12);
+}
+
 gt_word gt_make_branch(unsigned arch, int64_t at, int64_t target)
 {
 	gt_word word = gt_with(plain(GT_OP_BRA), 87, 3, GT_PT);
@@ -140,14 +145,46 @@ gt_word gt_make_bsync(unsigned arch, unsigned barrier)
  * Whoever reads the register waits for a barrier that is not taken any more, so
  * the stall alone must cover the time that a move takes.
  */
-gt_word gt_make_mov_like(gt_word like, uint32_t value)
+static gt_word move_like(gt_word like, unsigned op, unsigned stall)
 {
-	gt_word word = gt_with_control(plain(GT_OP_MOV_IMM), 8, 1, gt_bits(like, 116, 6));
+	gt_word word = gt_with_control(plain(op), 0, 0, gt_bits(like, 116, 6));
 
+	/* It may have waited for what came before it, too. */
+	word = gt_with_stall(word, gt_stall(like) > stall ? gt_stall(like) : stall);
 	word = gt_with(word, 12, 4, gt_bits(like, 12, 4));
 	word = gt_with(word, 16, 8, gt_bits(like, 16, 8));
-	word = gt_with(word, 72, 4, 0xf);
-	return gt_with(word, 32, 32, value);
+	return gt_with(word, 72, 4, 0xf);
+}
+
+gt_word gt_make_mov_like(gt_word like, uint32_t value)
+{
+	return gt_with(move_like(like, GT_OP_MOV_IMM, 8), 32, 32, value);
+}
+
+gt_word gt_make_copy_like(gt_word like, unsigned from)
+{
+	return gt_with(move_like(like, GT_OP_MOV, GT_STALL_MOVE), 32, 8, from);
+}
+
+gt_word gt_make_constant_like(gt_word like, unsigned offset)
+{
+	return gt_with(move_like(like, GT_OP_MOV_CONSTANT, GT_STALL_MOVE), 38, 16, offset);
+}
+
+gt_word gt_make_read_special(unsigned reg, unsigned special)
+{
+	gt_word word = gt_with_control(plain(GT_OP_S2R), 2, 1, 0);
+
+	word = gt_with(gt_with(word, 16, 8, reg), 72, 8, special);
+	return gt_with(word, 110, 3, GT_LATE_BARRIER);
+}
+
+bool gt_loads_constant(gt_word word, unsigned bank, bool indexed)
+{
+	gt_word what = gt_with(gt_with(essence(word), 16, 16, 0), 38, 16, 0);
+
+	return what == ((gt_word)GT_OP_LDC | (gt_word)bank << 54 | (gt_word)4 << 73) &&
+	       (gt_bits(word, 24, 8) != GT_RZ) == indexed;
 }
 
 bool gt_is_relative(gt_word word)
@@ -195,10 +232,13 @@ bool gt_reads_late(gt_word word)
 
 bool gt_answers_late(gt_word word)
 {
+	return gt_takes_time(word) && gt_write_barrier(word) == GT_BARRIER_NONE;
+}
+
+bool gt_takes_time(gt_word word)
+{
 	unsigned proper = gt_op_proper(word);
 
-	if (gt_write_barrier(word) != GT_BARRIER_NONE)
-		return false;
 	switch (proper) {
 	case 0x03b:	/* LDSM */
 	case 0x03f:	/* DMMA */

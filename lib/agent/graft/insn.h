@@ -29,7 +29,9 @@ enum gt_opcode {
 	GT_OP_BRA = 0x947,
 	GT_OP_EXIT = 0x94d,
 	GT_OP_RET = 0x950,		/* relative to a register that counts from the function's start */
+	GT_OP_MOV = 0x202,
 	GT_OP_MOV_IMM = 0x802,
+	GT_OP_MOV_CONSTANT = 0xa02,	/* up to compute capability 9.0 */
 	GT_OP_LDC = 0xb82,
 	GT_OP_ULDC = 0xab9,
 };
@@ -59,6 +61,7 @@ enum gt_opcode_proper {
 
 /* Bits 72..79 of S2R. */
 enum gt_special {
+	GT_SR_TID = 0x20,		/* packed */
 	GT_SR_CTAID_X = 0x25,
 	GT_SR_CTAID_Z = 0x27,
 	GT_SR_LANEMASK_LE = 0x3a,
@@ -133,6 +136,9 @@ static inline bool gt_unguarded(gt_word word)
 #define GT_CONTROL_BITS 21u
 #define GT_BARRIER_NONE 7u
 #define GT_WAIT_ALL 0x3fu
+/* Cycles until what is moved is there (on an H200 4), and any result that does not announce itself. */
+#define GT_STALL_MOVE 6u
+#define GT_STALL_RESULT 15u
 
 static inline unsigned gt_write_barrier(gt_word word)
 {
@@ -165,6 +171,14 @@ bool gt_has_target(gt_word word);
 int64_t gt_target(gt_word word, unsigned arch, int64_t at);
 gt_word gt_with_target(gt_word word, unsigned arch, int64_t at, int64_t target);
 
+static inline unsigned gt_stall(gt_word word)
+{
+	return gt_bits(word, 105, 4);
+}
+
+/* Of the longest the bit beside it must be 0. */
+gt_word gt_with_stall(gt_word word, unsigned stall);
+
 /* No barrier but those to wait for. */
 gt_word gt_with_control(gt_word word, unsigned stall, unsigned yield, unsigned wait);
 
@@ -172,10 +186,14 @@ gt_word gt_make_branch(unsigned arch, int64_t at, int64_t target);
 gt_word gt_make_nop(unsigned wait);
 /* With the timing of `like`. */
 gt_word gt_make_nop_like(gt_word like);
+/* Announces itself with GT_LATE_BARRIER. */
+gt_word gt_make_read_special(unsigned reg, unsigned special);
 gt_word gt_make_bssy(unsigned arch, unsigned barrier, int64_t at, int64_t target);
 gt_word gt_make_bsync(unsigned arch, unsigned barrier);
 /* In place of an instruction that wrote the same register. */
 gt_word gt_make_mov_like(gt_word like, uint32_t value);
+gt_word gt_make_copy_like(gt_word like, unsigned from);
+gt_word gt_make_constant_like(gt_word like, unsigned offset);	/* from bank 0 */
 /* A branch under the guards of `exit`, with its timing. */
 gt_word gt_make_branch_like(gt_word exit, unsigned arch, int64_t at, int64_t target);
 
@@ -196,6 +214,15 @@ bool gt_reads_late(gt_word word);
  * with the last answer all are there.  No code may come between that counts on them.
  */
 bool gt_answers_late(gt_word word);
+/* The same whether it has a barrier or not. */
+bool gt_takes_time(gt_word word);
+
+/* 32 bits from a place in a constant bank, under any guard; indexed: that a register adds to. */
+bool gt_loads_constant(gt_word word, unsigned bank, bool indexed);
+static inline unsigned gt_constant_at(gt_word word)
+{
+	return gt_bits(word, 38, 16);
+}
 
 /* ---- uniform registers: one set for each warp, not for each thread ---- */
 

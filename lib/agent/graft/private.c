@@ -14,7 +14,6 @@
 
 /* A result of arithmetic is there after so many cycles, whatever the next instruction is. */
 #define STALL_SURE 8u
-#define KEPT_FREE 2u	/* registers below a kernel's count that its code may not name */
 
 /* The thread's register in place of each uniform one; 0: none. */
 struct own {
@@ -248,11 +247,11 @@ static bool choose_own(struct gt_graft_stub *stub, const struct use *use, struct
 	for (unsigned u = 0; u < GT_URZ; u += 2) {
 		if (!use->written[u] && !use->written[u + 1])
 			continue;
-		if (next + 2 + KEPT_FREE > GT_REGISTERS_MAX)
+		if (next + 2 + GT_REGISTERS_UNNAMED > GT_REGISTERS_MAX)
 			return false;
 		own->at[u] = (uint8_t)next++;
 		own->at[u + 1] = (uint8_t)next++;
-		stub->registers = next + KEPT_FREE;
+		stub->registers = next + GT_REGISTERS_UNNAMED;
 	}
 	return true;
 }

@@ -3,7 +3,10 @@
 #ifndef GT_AGENT_GRAFT_REGISTERS_H
 #define GT_AGENT_GRAFT_REGISTERS_H
 
+#include <stdbool.h>
+
 #define GT_REGISTERS_MAX 255u	/* of a thread */
+#define GT_REGISTERS_UNNAMED 2u	/* that a kernel's count includes, and that its code may not name */
 
 /* A multiprocessor has four parts of 16,384 registers, which give them out by 8 for each thread of a warp. */
 static inline unsigned gt_warps_for(unsigned registers)
@@ -20,6 +23,14 @@ static inline unsigned gt_registers_for(unsigned warps)
 	unsigned registers = warps ? 16384 / ((warps + 3) / 4) / 32 / 8 * 8 : GT_REGISTERS_MAX;
 
 	return registers < GT_REGISTERS_MAX ? registers : GT_REGISTERS_MAX;
+}
+
+/* Do as many warps run at a time with that many registers for each thread as with fewer? */
+static inline bool gt_registers_cost_nothing(unsigned registers, unsigned than, unsigned arch)
+{
+	unsigned free = arch == 75 ? 64 : arch > 80 && arch < 90 ? 40 : 32;	/* so many have all threads that there can be */
+
+	return registers <= free || (registers + 7) / 8 == (than + 7) / 8;
 }
 
 /*

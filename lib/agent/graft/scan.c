@@ -21,6 +21,7 @@ static void scan_word(const struct gt_elf *elf, gt_word word, uint32_t at, bool 
 		else if (!scan->fewest_registers || value < scan->fewest_registers)
 			scan->fewest_registers = value;
 	}
+	scan->calls_away |= gt_op_proper(word) == GT_OPP_CALL_ABS || (gt_op_proper(word) == GT_OPP_CALL && !gt_has_target(word));
 	gt_uniform_mark(word, scan->uniform);
 }
 
@@ -29,6 +30,7 @@ static void scan_relocations(const struct gt_elf *elf, const struct gt_elf_kerne
 			     unsigned section, bool entry, bool exit, struct gt_scan *scan)
 {
 	const Elf64_Shdr *relocations = &elf->sections[section];
+	const uint8_t *text = gt_elf_bytes(elf, kernel->text);
 	size_t step = relocations->sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
 	uint64_t i, offset, size = elf->sections[kernel->text].sh_size;
 
@@ -37,9 +39,10 @@ static void scan_relocations(const struct gt_elf *elf, const struct gt_elf_kerne
 		offset -= offset % GT_WORD;
 		if (offset > size - GT_WORD)
 			scan->refusal = "this kernel's relocations are damaged";
-		else if ((entry && !offset) ||
-			 (exit && gt_is_exit(gt_word_read(gt_elf_bytes(elf, kernel->text) + offset))))
+		else if ((entry && !offset) || (exit && gt_is_exit(gt_word_read(text + offset))))
 			scan->refusal = "the linker changes an instruction that would have to move";
+		else
+			scan->calls_away |= gt_op_proper(gt_word_read(text + offset)) == GT_OPP_CALL;
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/agent/graft/stub.h"
+#include "lib/agent/instrument/ptx.h"
 
 /* A statement's operands, of those that we know. */
 struct operands {
@@ -77,6 +78,13 @@ static int value_of(const struct operands *operands)
 	return -1;
 }
 
+static void write_load(struct ptx_text *out, const char *to, size_t length, unsigned value)
+{
+	gt_text_puts(out, "ld.const.u32 ");
+	gt_text_add(out, to, length);
+	gt_text_printf(out, ", [%%__gt_m+%u];", GT_VALUE_FIRST + GT_VALUE_STEP * value);
+}
+
 /* See stub.h. */
 static bool write_value(struct ptx_text *out, const struct operands *operands, bool body)
 {
@@ -86,10 +94,44 @@ static bool write_value(struct ptx_text *out, const struct operands *operands, b
 		return false;
 	if (!body)
 		gt_text_puts(out, "{ .reg .b32 %__gt_m; mov.u32 %__gt_m, %lanemask_eq; ");
-	gt_text_puts(out, "ld.const.u32 ");
-	add_operand(out, operands, 0);
-	gt_text_printf(out, ", [%%__gt_m+%u];%s", GT_VALUE_FIRST + GT_VALUE_STEP * (unsigned)value, body ? "" : " }");
+	write_load(out, operands->at[0], operands->length[0], (unsigned)value);
+	gt_text_puts(out, body ? "" : " }");
 	return true;
+}
+
+/* A word of the hidden parameter, or two. */
+static bool write_launch(struct ptx_text *out, const struct operands *operands, bool wide)
+{
+	static const char hidden[] = "[" PTX_HIDDEN "+", low[] = "%__gt_y", high[] = "%__gt_z";
+	unsigned value;
+
+	if (operands->count != 2 || strncmp(operands->at[1], hidden, strlen(hidden)))
+		return false;
+	value = GT_VALUE_LAUNCH + (unsigned)strtoul(operands->at[1] + strlen(hidden), NULL, 10) / 4;
+	if (!wide) {
+		write_load(out, operands->at[0], operands->length[0], value);
+		return true;
+	}
+	gt_text_puts(out, "{ .reg .b32 %__gt_y, %__gt_z; ");
+	write_load(out, low, strlen(low), value);
+	gt_text_puts(out, " ");
+	write_load(out, high, strlen(high), value + 1);
+	gt_text_puts(out, " mov.b64 ");
+	add_operand(out, operands, 0);
+	gt_text_puts(out, ", {%__gt_y, %__gt_z}; }");
+	return true;
+}
+
+static bool write_any_launch(struct ptx_text *out, const char *text, const char *end)
+{
+	struct operands operands;
+	const char *at;
+
+	if ((at = behind(text, "ld.param.b32")) || (at = behind(text, "ld.param.b64"))) {
+		operands = split(at, end);
+		return write_launch(out, &operands, strstr(text, "b64") < at);
+	}
+	return false;
 }
 
 /* ---- numbers and places on the stack ---- */
@@ -332,15 +374,15 @@ const char *gt_stub_statement(struct ptx_text *out, const char *text, const char
 		operands = split(at, end);
 		return write_wide(out, text, &operands) ? end + 1 : NULL;
 	}
-	if (write_any_division(out, text, end))
+	if (write_any_division(out, text, end) || (body && write_any_launch(out, text, end)))
 		return end + 1;
-	if (form == GT_EXIT_NONE)
-		return NULL;
 	if (form == GT_EXIT_OPAQUE && write_any_constant(out, text, end))
 		return end + 1;
 	if ((at = behind(text, "mov.u32"))) {
 		operands = split(at, end);
 		return write_value(out, &operands, body) ? end + 1 : NULL;
 	}
+	if (form == GT_EXIT_NONE)
+		return NULL;
 	return write_group(out, text, end, form != GT_EXIT_TOGETHER) ? end + 1 : NULL;
 }

@@ -8,9 +8,11 @@
 #include "lib/agent/graft/graft.h"
 #include "lib/agent/graft/keep.h"
 #include "lib/agent/graft/statement.h"
+#include "lib/agent/graft/stub.h"
 #include "lib/agent/graft/why.h"
 #include "lib/agent/instrument/flatten.h"
 #include "lib/agent/instrument/instrument.h"
+#include "lib/agent/instrument/ptx.h"
 #include "lib/agent/instrument/text.h"
 
 #define ENTRY ".entry __gt_stub"
@@ -27,22 +29,23 @@ static const char empty_kernel_params[] =
 
 /* See stub.h for what becomes of the special registers. */
 static const char preamble[] =
-	"\n\t.reg .b32 %__gt_m, %__gt_n, %__gt_id;\n"
-	"\t.reg .b64 %__gt_base;\n"
-	"\tmov.u32 %__gt_m, %lanemask_gt;\n"
-	"\tand.b32 %__gt_n, %__gt_m, 0xffff;\n"
-	"\tcvt.u64.u32 %__gt_base, %__gt_n;\n"
+	"\n\t.reg .b32 %__gt_m, %__gt_id;\n"
+	"\tmov.u32 %__gt_m, %lanemask_le;\n"
 	"\tmov.u32 %__gt_id, %lanemask_ge;\n"
 	"\tand.b32 %__gt_id, %__gt_id, 0x7fffffff;\n";
 
 /* The parameters' address and above it their size, as the instrumenter gives it; 0: there are none. */
 static const char preamble_params[] =
+	"\t.reg .b32 %__gt_number, %__gt_n;\n"
 	"\t.reg .b64 %__gt_params, %__gt_size, %__gt_moved;\n"
 	"\t.reg .pred %__gt_none;\n"
-	"\tshr.u32 %__gt_n, %__gt_m, 16;\n"
+	"\tmov.u32 %__gt_number, %lanemask_gt;\n"
+	"\tshr.u32 %__gt_n, %__gt_number, 16;\n"
+	"\tcvt.u64.u32 %__gt_moved, %__gt_n;\n"
+	"\tand.b32 %__gt_n, %__gt_number, 0xffff;\n"
 	"\tcvt.u64.u32 %__gt_size, %__gt_n;\n"
-	"\tand.b64 %__gt_moved, %__gt_size, -8;\n"
-	"\tsub.s64 %__gt_size, %__gt_base, %__gt_size;\n"
+	"\tsub.s64 %__gt_size, %__gt_size, %__gt_moved;\n"
+	"\tand.b64 %__gt_moved, %__gt_moved, -8;\n"
 	"\tmov.b64 %__gt_params, __gt_launch;\n"
 	"\tadd.s64 %__gt_params, %__gt_params, %__gt_moved;\n"
 	"\tcvta.param.u64 %__gt_params, %__gt_params;\n"
@@ -71,11 +74,14 @@ struct substitution {
 };
 
 static const struct substitution in_body[] = {
-	{ "[__gt_launch+", "[%__gt_base+" },
 	{ KERNEL_ID_TEXT, "%__gt_id" },
 	/* The empty kernel has no parameters. */
 	{ "mov.b64 %__gt_q, 0;", "mov.b64 %__gt_q, %__gt_params;" },
+	/* One question instead of three, where the answer is known: see stub.h. */
+	{ PTX_FIRST_THREAD, "ld.const.u32 %__gt_t, [%__gt_m+5056];" },
 };
+#define IN_BODY (sizeof(in_body) / sizeof(in_body[0]))
+_Static_assert(GT_VALUE_FIRST + GT_VALUE_STEP * GT_VALUE_THREAD == 5056, "as in the text");
 
 /* Past what was replaced at `at`; NULL: nothing. */
 static const char *substitute(struct ptx_text *out, const struct substitution *list, unsigned count, const char *at)
@@ -99,16 +105,16 @@ static bool begins_statement(const char *begin, const char *at)
 	return at == begin || strchr("\n;{}:", at[-1]);
 }
 
-/* Functions, or the kernel's body. */
-static void write_part(struct ptx_text *out, const char *text, const char *end, bool body, enum gt_exit_form form)
+/* Functions, or the kernel's body, in which there are so many substitutions. */
+static void write_part(struct ptx_text *out, const char *text, const char *end, unsigned substitutions, enum gt_exit_form form)
 {
 	const char *past, *begin = text;
 	bool fresh = true;	/* a word begins here */
 
 	while (text < end) {
-		past = body ? substitute(out, in_body, sizeof(in_body) / sizeof(in_body[0]), text) : NULL;
+		past = substitute(out, in_body, substitutions, text);
 		if (!past && fresh && begins_statement(begin, text))
-			past = gt_stub_statement(out, text, end, form, body);
+			past = gt_stub_statement(out, text, end, form, substitutions > 0);
 		if (past) {
 			text = past;
 			fresh = true;
@@ -120,7 +126,8 @@ static void write_part(struct ptx_text *out, const char *text, const char *end, 
 }
 
 /* From the instrumenter's text of the empty kernel to the stub's. */
-static int rewrite(const char *text, uint32_t point, enum gt_exit_form form, bool params, char **ret_text, char *why)
+static int rewrite(const char *text, uint32_t point, enum gt_exit_form form, unsigned arch, bool params, char **ret_text,
+		   char *why)
 {
 	const char *kernel = strstr(text, ENTRY), *body;
 	struct ptx_text out = { 0 };
@@ -130,14 +137,14 @@ static int rewrite(const char *text, uint32_t point, enum gt_exit_form form, boo
 	body = kernel ? strchr(kernel, '{') : NULL;
 	if (!body)
 		return gt_graft_fail(why, "the text of the probes cannot be brought into a kernel of their own");
-	write_part(&out, text, kernel, false, form);
+	write_part(&out, text, kernel, 0, form);
 	gt_text_add(&out, kernel, (size_t)(body + 1 - kernel));
 	gt_text_puts(&out, preamble);
 	if (params)
 		gt_text_puts(&out, preamble_params);
 	if (point >= GT_POINT_LOAD)
 		gt_text_puts(&out, preamble_access);
-	write_part(&out, body + 1, body + strlen(body), true, form);
+	write_part(&out, body + 1, body + strlen(body), arch < GT_PACKED_SINCE ? IN_BODY - 1 : IN_BODY, form);
 	if (out.failed) {
 		gt_text_free(&out);
 		return -ENOMEM;
@@ -204,8 +211,8 @@ static struct gt_probe *copy_probes(const struct gt_probe *probes, unsigned coun
 }
 
 int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, unsigned probe_count,
-		       const unsigned *which, unsigned count, uint32_t point, enum gt_exit_form form, char **ret_text,
-		       char why[GT_GRAFT_WHY])
+		       const unsigned *which, unsigned count, uint32_t point, enum gt_exit_form form, unsigned arch,
+		       char **ret_text, char why[GT_GRAFT_WHY])
 {
 	struct gt_ptx_plan plan = { .kernel_id = KERNEL_ID, .probes = which, .probe_count = count };
 	bool params = wants_params(probes, which, count);
@@ -219,8 +226,7 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 	r = check_probes(probes, probe_count, which, count, point, why);
 	if (r < 0)
 		return r;
-	if (strstr(probe_text, "%lanemask_gt") || strstr(probe_text, "%lanemask_ge") ||
-	    (access && strstr(probe_text, "%lanemask_le")) ||
+	if (strstr(probe_text, "%lanemask_gt") || strstr(probe_text, "%lanemask_ge") || strstr(probe_text, "%lanemask_le") ||
 	    strstr(probe_text, ENTRY) || strstr(probe_text, KERNEL_ID_TEXT))
 		return gt_graft_fail(why, "the probes use names or special registers that stubs need");
 	r = gt_probe_text_flatten(probe_text, probes, which, count, &flat, &reason);
@@ -232,7 +238,7 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 	free(flat);
 	if (r < 0)
 		return r;
-	r = rewrite(text, point, form, params, ret_text, why);
+	r = rewrite(text, point, form, arch, params, ret_text, why);
 	free(text);
 	return r;
 }

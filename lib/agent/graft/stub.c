@@ -28,6 +28,7 @@ void gt_graft_stub_free(struct gt_graft_stub *stub)
 		free(stub->lists[i].values);
 	free(stub->coop_masks.values);
 	free(stub->words);
+	free(stub->targets);
 	free(stub);
 }
 
@@ -174,7 +175,7 @@ static int copy_words(struct gt_graft_stub *stub, const struct gt_elf *elf, unsi
 	return stub->count ? 0 : gt_graft_fail(why, "the probes' machine code is empty");
 }
 
-/* Constants: below the parameters they are the same in every kernel. */
+/* Constants: below the parameters they are the same in every kernel; of the parameters the hidden one is ours. */
 static bool check_constants(const struct gt_graft_stub *stub, gt_word word)
 {
 	unsigned proper = gt_op_proper(word), form = gt_op_form(word), bank, offset;
@@ -185,11 +186,9 @@ static bool check_constants(const struct gt_graft_stub *stub, gt_word word)
 		return true;
 	bank = gt_bits(word, 54, 5);
 	offset = gt_bits(word, 40, 14) * 4;
-	if (bank || gt_bits(word, 91, 1))
+	if (bank || gt_bits(word, 91, 1) || (gt_op(word) == GT_OP_LDC && gt_bits(word, 24, 8) != GT_RZ))
 		return false;
-	if (gt_op(word) == GT_OP_LDC && gt_bits(word, 24, 8) != GT_RZ)
-		return offset >= base && offset < base + sizeof(struct gt_launch_param);
-	return offset < base;
+	return offset < base || gt_reads_launch(word, stub->arch);
 }
 
 /* Instructions that lead out of what we can see, or that say more than we know. */
@@ -249,6 +248,16 @@ static int check_words(struct gt_graft_stub *stub, char *why)
 	return 0;
 }
 
+bool *gt_stub_find_targets(const struct gt_graft_stub *stub)
+{
+	bool *targets = calloc(stub->count + (size_t)1, sizeof(*targets));
+
+	for (unsigned i = 0; targets && i < stub->count; i++)
+		if (gt_has_target(stub->words[i]))
+			targets[gt_target(stub->words[i], stub->arch, (int64_t)i * GT_WORD) / (int64_t)GT_WORD] = true;
+	return targets;
+}
+
 /*
  * Compilers load the stack pointer whether it is used or not, and a load of a constant costs every warp some ns: on an H200
  * two of them made a vector addition of 4.5 us by 1 % longer.
@@ -262,6 +271,48 @@ static void drop_stack_pointer(struct gt_graft_stub *stub)
 			return;
 	}
 	stub->words[0] = gt_make_nop_like(stub->words[0]);
+}
+
+static void move_up(struct gt_offsets *list, uint32_t bytes)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		list->values[i] -= list->values[i] < bytes ? list->values[i] : bytes;
+}
+
+/* Instructions that it begins with and that do nothing, as reading what compilers add to the addresses of values. */
+static void drop_idle(struct gt_graft_stub *stub)
+{
+	unsigned idle = 0;
+
+	while (idle + 1 < stub->count && !stub->targets[idle] &&
+	       (gt_op(stub->words[idle]) == GT_OP_NOP || gt_reads_index(stub->words[idle])))
+		idle++;
+	stub->count -= idle;
+	memmove(stub->words, stub->words + idle, stub->count * sizeof(*stub->words));
+	memmove(stub->targets, stub->targets + idle, stub->count * sizeof(*stub->targets));
+	for (unsigned i = 0; i < GT_LISTS; i++)
+		move_up(&stub->lists[i], idle * GT_WORD);
+}
+
+/* What the writer may put a move in place of: it asks that nothing before it relies on its barrier, see gt_answers_late(). */
+static void find_replaceable(struct gt_graft_stub *stub)
+{
+	bool relies = false;
+
+	stub->replaceable = true;
+	/* At accesses the first is not what loads the stack pointer any more. */
+	for (unsigned i = stub->point < GT_POINT_LOAD ? 0 : 1; i < stub->count; i++) {
+		gt_word word = stub->words[i];
+		bool may_be = gt_loads_constant(word, 0, false) || gt_reads_thread(word);
+
+		stub->reads_thread |= gt_reads_thread(word);
+		if (gt_answers_late(word) && gt_bits(word, 16, 8) != GT_RZ)
+			relies = true;
+		else if (gt_takes_time(word) && may_be)
+			stub->replaceable &= !relies;
+		else if (gt_takes_time(word))
+			relies = false;
+	}
 }
 
 /* ---- the whole ---- */
@@ -283,7 +334,7 @@ static int read_stub(struct gt_graft_stub *stub, const struct gt_elf *elf, const
 	if (stub->registers < 3 || stub->registers > 255)
 		return gt_graft_fail(why, "the probes' machine code does not say how many registers it takes");
 	r = copy_words(stub, elf, kernel->text, why);
-	if (!r && stub->point != GT_POINT_ENTRY && (text = gt_stub_fill_values(stub)))
+	if (!r && (text = gt_stub_fill_values(stub)))
 		return gt_graft_fail(why, "%s", text);
 	if (!r)
 		r = check_words(stub, why);
@@ -291,9 +342,17 @@ static int read_stub(struct gt_graft_stub *stub, const struct gt_elf *elf, const
 		return gt_graft_fail(why, "%s", text);
 	if (!r && stub->point >= GT_POINT_LOAD && (text = gt_stub_make_inner(stub)))
 		return gt_graft_fail(why, "%s", text);
-	if (!r && stub->point < GT_POINT_LOAD)
+	if (r < 0)
+		return r;
+	stub->targets = gt_stub_find_targets(stub);
+	if (!stub->targets)
+		return -ENOMEM;
+	if (stub->point < GT_POINT_LOAD) {
 		drop_stack_pointer(stub);
-	return r;
+		drop_idle(stub);
+	}
+	find_replaceable(stub);
+	return 0;
 }
 
 static int open_stub(struct gt_graft_stub *stub, const struct gt_elf *elf, char *why)

@@ -3,19 +3,23 @@
 #ifndef GT_GRAFT_STUB_H
 #define GT_GRAFT_STUB_H
 
+#include "lib/agent/graft/elf.h"
 #include "lib/agent/graft/graft.h"
 #include "lib/agent/graft/insn.h"
 
 /*
- * The stub's text reads two special registers that nobody else reads; they hold
+ * The stub's text reads special registers that nobody else reads; two hold
  * our numbers once the reading instructions have become moves.  The compiler
  * takes them for different in every thread, so what depends on them stays out
  * of registers that a warp shares.
  */
 #define GT_SR_HIDDEN GT_SR_LANEMASK_GT		/* see gt_hidden_number() */
 #define GT_SR_KERNEL GT_SR_LANEMASK_GE		/* kernel id and the bit below */
-/* At accesses a third one holds the kernel's stack pointer: what the program is told lies below, see keep.h. */
-#define GT_SR_STACK GT_SR_LANEMASK_LE
+/*
+ * The third is what compilers add to the addresses of values, below; nobody needs it once the values are there.
+ * At accesses it holds the kernel's stack pointer: what the program is told lies below, see keep.h.
+ */
+#define GT_SR_INDEX GT_SR_LANEMASK_LE
 #define GT_KERNEL_BIT 0x80000000u		/* always set in this special register, as compilers know */
 
 /*
@@ -35,7 +39,8 @@ static inline uint32_t gt_hidden_number(uint32_t hidden_offset, uint32_t moved, 
  * which a warp has only once and the kernel may still need.  So the text of exit
  * stubs reads them from places in a constant bank that no stub has, at addresses
  * that compilers take for different in every thread.  Such a load goes to the
- * thread's own register and takes its time, and what takes its place does too.
+ * thread's own register and takes its time, and what takes its place may do so, too.
+ * The hidden parameter, whose place differs from kernel to kernel, all stubs read that way.
  */
 #define GT_VALUE_BANK 3u
 #define GT_VALUE_FIRST 4096u
@@ -45,8 +50,14 @@ enum gt_value {
 	GT_VALUE_BLOCK_SIZE = 0,	/* x, y, z */
 	GT_VALUE_GRID_SIZE = 3,		/* x, y, z */
 	GT_VALUE_BLOCK = 6,		/* its index: x, y, z */
-	GT_VALUES = 9,
+	GT_VALUE_LAUNCH = 9,		/* the words of the hidden parameter */
+	GT_VALUE_THREAD = 15,		/* the thread's index in its block, packed */
+	GT_VALUES = 16,
 };
+_Static_assert(GT_VALUE_LAUNCH + sizeof(struct gt_launch_param) / 4 == GT_VALUE_THREAD, "6 words");
+
+/* Compilers do not ask for the index so: z above 26 bits, y above 16 bits, x. Seen on compute capability 9.0. */
+#define GT_PACKED_SINCE 90u
 
 /* Lists of code offsets that .nv.info.KERNEL has; the stub's are added to the kernel's. */
 enum gt_list { GT_LIST_S2RCTAID, GT_LIST_LD_CACHEMOD, GT_LIST_ATOM_SYS, GT_LIST_COOP, GT_LIST_WARP_WIDE, GT_LISTS };
@@ -69,10 +80,35 @@ struct gt_graft_stub {
 	uint32_t sw_war;
 	bool ctaidz;			/* it reads the block's third index */
 	bool branches;			/* threads may part */
+	bool *targets;			/* by word: something leads there */
+	bool replaceable;		/* loads of constants and what asks for the thread's index: by moves */
+	bool reads_thread;		/* GT_VALUE_THREAD */
 	unsigned convergence;		/* one more than the highest convergence barrier it names */
 	bool descriptor;		/* at exit: its accesses need one, in a pair of uniform registers */
 	uint32_t own_stack;		/* at accesses: bytes that it takes on the stack, which its first word does not do yet */
 };
+
+/* A word of the hidden parameter, as if the kernel had no others. */
+static inline bool gt_reads_launch(gt_word word, unsigned arch)
+{
+	unsigned base = gt_elf_param_base(arch), at = gt_constant_at(word);
+
+	return gt_loads_constant(word, 0, false) && at >= base && at < base + sizeof(struct gt_launch_param);
+}
+
+static inline bool gt_reads_index(gt_word word)
+{
+	return gt_op(word) == GT_OP_S2R && gt_bits(word, 72, 8) == GT_SR_INDEX;
+}
+
+/* The thread's index in its block. */
+static inline bool gt_reads_thread(gt_word word)
+{
+	return gt_op(word) == GT_OP_S2R && gt_bits(word, 72, 8) == GT_SR_TID;
+}
+
+/* By word: something leads there; malloc'd.  NULL: out of memory. */
+bool *gt_stub_find_targets(const struct gt_graft_stub *stub);
 
 /* Puts in place of those loads what they stand for.  NULL, or why not. */
 const char *gt_stub_fill_values(struct gt_graft_stub *stub);

@@ -1,20 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the text of exit stubs reads in place of values that a block has in common: see stub.h. */
+/* What the text of stubs reads in place of values that a block or a launch has in common: see stub.h. */
 #include "lib/agent/graft/stub.h"
-
-/* Bits of a load from a constant bank that say where to and from, and when. */
-static gt_word essence(gt_word word)
-{
-	word = gt_with(gt_with(word, 12, 20, 0), 38, 16, 0);
-	return gt_with(word, GT_CONTROL_AT, GT_CONTROL_BITS, 0);
-}
-
-/* 32 bits from an address that a register gives. */
-static bool is_load(gt_word word, unsigned bank)
-{
-	return essence(word) == ((gt_word)GT_OP_LDC | (gt_word)bank << 54 | (gt_word)4 << 73) &&
-	       gt_bits(word, 24, 8) != GT_RZ;
-}
 
 /* Where the sizes of block and grid are in bank 0, three words each. */
 static unsigned sizes_at(unsigned arch)
@@ -22,11 +8,11 @@ static unsigned sizes_at(unsigned arch)
 	return arch >= 100 ? 0x360 : 0;
 }
 
-static gt_word load_size(gt_word like, unsigned arch, unsigned index)
+static gt_word load_constant(gt_word like, unsigned at)
 {
 	gt_word word = gt_with(gt_with(like, 24, 8, GT_RZ), 54, 5, 0);
 
-	return gt_with(word, 38, 16, sizes_at(arch) + 4 * index);
+	return gt_with(word, 38, 16, at);
 }
 
 /* Both answer late, so whoever waits for the one waits for the other; but this one reads no register. */
@@ -39,18 +25,28 @@ static gt_word read_special(gt_word like, unsigned special)
 	return gt_with_read_barrier(word, GT_BARRIER_NONE);
 }
 
+static gt_word fill_value(gt_word load, unsigned arch, unsigned value)
+{
+	if (value < GT_VALUE_BLOCK)
+		return load_constant(load, sizes_at(arch) + 4 * value);
+	if (value < GT_VALUE_LAUNCH)
+		return read_special(load, GT_SR_CTAID_X + value - GT_VALUE_BLOCK);
+	if (value == GT_VALUE_THREAD)
+		return read_special(load, GT_SR_TID);
+	return load_constant(load, gt_elf_param_base(arch) + 4 * (value - GT_VALUE_LAUNCH));
+}
+
 const char *gt_stub_fill_values(struct gt_graft_stub *stub)
 {
 	for (unsigned i = 0; i < stub->count; i++) {
 		gt_word word = stub->words[i];
-		unsigned at = gt_bits(word, 38, 16), value = (at - GT_VALUE_FIRST) / GT_VALUE_STEP;
+		unsigned at = gt_constant_at(word), value = (at - GT_VALUE_FIRST) / GT_VALUE_STEP;
 
-		if (!is_load(word, GT_VALUE_BANK))
+		if (!gt_loads_constant(word, GT_VALUE_BANK, true))
 			continue;
 		if (at < GT_VALUE_FIRST || at % GT_VALUE_STEP || value >= GT_VALUES)
-			return "the probes' machine code reads a value of the block in an unknown way";
-		stub->words[i] = value < GT_VALUE_BLOCK ? load_size(word, stub->arch, value) :
-				 read_special(word, GT_SR_CTAID_X + value - GT_VALUE_BLOCK);
+			return "the probes' machine code reads a value in an unknown way";
+		stub->words[i] = fill_value(word, stub->arch, value);
 		stub->ctaidz |= stub->arch < 90 && value == GT_VALUE_BLOCK + 2;
 	}
 	return NULL;

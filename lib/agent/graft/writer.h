@@ -13,6 +13,8 @@ struct gt_writer {
 	uint32_t kernel_id, hidden_number;
 	const struct gt_graft_stub *stub;		/* at hand */
 	unsigned descriptor;				/* the first of two uniform registers for it */
+	unsigned kept;					/* see struct gt_graft_result; at accesses 0 */
+	unsigned was, is;				/* cycles since the last result that may not be there yet: as compiled, as written */
 };
 
 static inline uint32_t gt_here(const struct gt_writer *w)
@@ -38,8 +40,14 @@ static inline void gt_close_code(struct gt_writer *w)
 	gt_pad(w);
 }
 
-/* The instruction of a stub, with a number of ours where it reads a special register that stands for one. */
-gt_word gt_fill_in(const struct gt_writer *w, gt_word word);
+static inline void gt_take_stub(struct gt_writer *w, const struct gt_graft_stub *stub)
+{
+	w->stub = stub;
+	w->was = w->is = 0;
+}
+
+/* The instructions of the stub, one by one, with what this kernel has in place of what stands for it. */
+gt_word gt_fill_in(struct gt_writer *w, unsigned index);
 
 /* What follows may overwrite registers: wait until they have been read. */
 gt_word gt_guard_late_reads(gt_word word);

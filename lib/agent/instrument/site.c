@@ -68,11 +68,7 @@ static void write_election(struct ptx_text *out, uint32_t granularity, int open,
 		gt_text_puts(out, "\tmov.u32 %__gt_t, %laneid;\n");
 		break;
 	case GT_PER_BLOCK:
-		gt_text_puts(out, "\tmov.u32 %__gt_t, %tid.x;\n"
-				  "\tmov.u32 %__gt_u, %tid.y;\n"
-				  "\tor.b32 %__gt_t, %__gt_t, %__gt_u;\n"
-				  "\tmov.u32 %__gt_u, %tid.z;\n"
-				  "\tor.b32 %__gt_t, %__gt_t, %__gt_u;\n");
+		gt_text_puts(out, "\t" PTX_FIRST_THREAD "\n");
 		break;
 	case GT_PER_GROUP:
 		gt_text_puts(out, "\tactivemask.b32 %__gt_t;\n"
