@@ -296,6 +296,50 @@ START_TEST(a_driver_with_little)
 }
 END_TEST
 
+static enum gt_nvml_return find_nothing(const char *uuid, gt_nvml_device *ret_device)
+{
+	(void)uuid;
+	(void)ret_device;
+	return GT_NVML_NOT_FOUND;
+}
+
+static enum gt_nvml_return find_by_place(const char *address, gt_nvml_device *ret_device)
+{
+	ck_assert_str_eq(address, "0000:1b:00.0");
+	*ret_device = NULL;
+	return GT_NVML_SUCCESS;
+}
+
+static enum gt_nvml_return temperature(gt_nvml_device device, enum gt_nvml_sensor sensor, uint32_t *ret_celsius)
+{
+	(void)device;
+	(void)sensor;
+	*ret_celsius = 44;
+	return GT_NVML_SUCCESS;
+}
+
+/* One whose UUID is that of a part of it is looked for where it is; of one that is nowhere that is said, once. */
+START_TEST(a_gpu_by_its_place)
+{
+	struct gt_nvml nvml = { .nvmlErrorString = words, .nvmlDeviceGetHandleByUUID = find_nothing,
+				.nvmlDeviceGetHandleByPciBusId_v2 = find_by_place, .nvmlDeviceGetTemperature = temperature };
+	struct gt_metric_device found = { .identity = { .name = "G", .pci_address = "0000:1b:00.0" } }, lost = found;
+
+	gt_outbox_init(&outbox);
+	gt_metric_device_sample(&found, &nvml, GPUTRACE_METRICS_TEMPERATURE, &outbox);
+	take_what_has_come();
+	ck_assert_uint_eq(metric_count, 1);
+	expect_metric(0, "temperature.gpu", 0, 44);
+	nvml.nvmlDeviceGetHandleByPciBusId_v2 = find_nothing;
+	for (int i = 0; i < 2; i++)
+		gt_metric_device_sample(&lost, &nvml, GPUTRACE_METRICS_TEMPERATURE, &outbox);
+	take_what_has_come();
+	expect_note(0, "no metrics of GPU 0 (G): the driver's management library does not find it (error 6)");
+	free(metrics);
+	gt_outbox_free(&outbox);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("parts");
@@ -306,5 +350,6 @@ int main(void)
 	tcase_add_test(tcase, counters_at_each_tick);
 	tcase_add_test(tcase, counters_that_are_as_they_were);
 	tcase_add_test(tcase, a_driver_with_little);
+	tcase_add_test(tcase, a_gpu_by_its_place);
 	return run_case("metrics-parts", tcase);
 }
