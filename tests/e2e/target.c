@@ -12,6 +12,7 @@
  *	target private		function handles that came by no entry that can be watched
  *	target files		code from a file, of a module and of a library; and files that are none
  *	target graph REPLAYS	a captured graph of 3 kernels and a node-built one of 2
+ *	target pipe		asks for code from a named pipe
  *	target reload N		the same module loaded, run and unloaded N times
  *	target threads N	four host threads with N launches each
  *	target fork		the child launches, the parent launches
@@ -39,6 +40,7 @@
  *	target clone		a child made behind the C library's back returns from main, then the parent
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <gputrace/agent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -48,7 +50,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -392,6 +396,28 @@ static void run_files(void)
 	launch_bump(f, 64);
 	printf("counter %u\n", read_counter());
 	CHECK(cuLibraryUnload(library));
+}
+
+/* Whoever opens it takes what its writer has for the driver. */
+static void run_pipe(void)
+{
+	char folder[] = "/tmp/gt-target-XXXXXX", path[40], events[4096];
+	int watch = inotify_init1(IN_NONBLOCK), both;
+	CUresult result;
+	CUmodule other;
+
+	snprintf(path, sizeof(path), "%s/pipe", mkdtemp(folder));
+	if (mkfifo(path, 0600))
+		_exit(3);
+	both = open(path, O_RDWR);
+	inotify_add_watch(watch, path, IN_OPEN | IN_CLOSE);
+	result = cu.cuModuleLoad(&other, path);
+	printf("CUresult %d, opened and closed: %zd\n", (int)result,
+	       read(watch, events, sizeof(events)) / (ssize_t)sizeof(struct inotify_event));
+	unlink(path);
+	rmdir(folder);
+	close(both);
+	close(watch);
 }
 
 static void run_reload(int times)
@@ -819,6 +845,8 @@ static int run(const char *what, int number, char **words)
 		run_files();
 	else if (!strcmp(what, "graph"))
 		run_graph(number);
+	else if (!strcmp(what, "pipe"))
+		run_pipe();
 	else if (!strcmp(what, "reload"))
 		run_reload(number);
 	else if (!strcmp(what, "threads"))

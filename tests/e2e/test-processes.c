@@ -16,11 +16,11 @@
 #include "lib/wire/proto.h"
 #include "both.h"
 
-/* Closed and reused descriptors, of its standard streams, too; a child of which pthread_atfork() does not hear; one made while a lock is held. */
+/* A pipe that is only the driver's; closed and reused descriptors, of its standard streams, too; a child of which pthread_atfork() does not hear; one made while a lock is held. */
 START_TEST(programs_with_rough_ways)
 {
-	static const char *const modes[] = { "descriptors", "streams", "clone", "asked" };
-	struct run_options options = timeline();
+	static const char *const modes[] = { "pipe", "descriptors", "streams", "clone", "asked" };
+	struct run_options options = counting();
 
 	run_plain(&plain, real_device, modes[_i], NULL);
 	run_target(&run, &options, modes[_i], NULL);
@@ -282,7 +282,7 @@ int main(void)
 	real_device = run_wants_real_device();
 	tcase_add_checked_fixture(tcase, NULL, free_both);
 	if (!real_device) {
-		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 4);
+		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 5);
 		tcase_add_test(tcase, too_few_descriptors);
 		tcase_add_test(tcase, no_keys_for_threads);
 		if (!geteuid())

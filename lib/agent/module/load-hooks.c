@@ -110,18 +110,26 @@ static bool read_all(int fd, char *bytes, size_t size)
 	return true;
 }
 
-/* The file's bytes, with a NUL behind them for PTX text; NULL if it cannot be read. */
+static bool is_image(const struct stat *file)
+{
+	return S_ISREG(file->st_mode) && file->st_size > 16 && file->st_size < 1l << 31;
+}
+
+/* The file's bytes, with a NUL behind them for PTX text; NULL if it cannot be read.  What is no file is not opened. */
 static void *read_file(const char *path)
 {
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	char *bytes = NULL;
-	struct stat stat;
+	struct stat file;
+	int fd;
 
+	if (!path || stat(path, &file) || !is_image(&file))
+		return NULL;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && stat.st_size > 16 && stat.st_size < 1l << 31)
-		bytes = calloc(1, (size_t)stat.st_size + 1);
-	if (bytes && !read_all(fd, bytes, (size_t)stat.st_size)) {
+	if (!fstat(fd, &file) && is_image(&file))
+		bytes = calloc(1, (size_t)file.st_size + 1);
+	if (bytes && !read_all(fd, bytes, (size_t)file.st_size)) {
 		free(bytes);
 		bytes = NULL;
 	}
