@@ -210,7 +210,7 @@ START_TEST(texts_refused)
 	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_BLOCK, 0, 90, &text, why), -EINVAL);
 	ck_assert_int_eq(gt_graft_stub_text(test_probes, &probe, 1, &which, 1, GT_POINT_ENTRY, 0, 90, &text, why), -EINVAL);
 	ck_assert_int_eq(gt_graft_stub_text(test_probes, &entry, 1, &which, 0, GT_POINT_ENTRY, 0, 90, &text, why), -EINVAL);
-	ck_assert_int_eq(gt_graft_stub_text(".func p() { .reg .b32 %r; mov.u32 %r, %lanemask_ge; }", &entry, 1, &which,
+	ck_assert_int_eq(gt_graft_stub_text(".func p() { .reg .b32 %r; mov.u32 %r, %lanemask_gt; }", &entry, 1, &which,
 					    1, GT_POINT_ENTRY, 0, 90, &text, why), -EINVAL);
 	ck_assert_ptr_null(text);
 }

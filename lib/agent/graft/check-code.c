@@ -113,7 +113,7 @@ static bool reads_place_holder(gt_word word)
 {
 	unsigned special = gt_bits(word, 72, 8);
 
-	return gt_op(word) == GT_OP_S2R && special >= GT_SR_LANEMASK_LE && special <= GT_SR_LANEMASK_GE;
+	return gt_op(word) == GT_OP_S2R && (special == GT_SR_LANEMASK_LE || special == GT_SR_LANEMASK_GT);
 }
 
 /* A parameter that is not the hidden one, or constants of another bank. */

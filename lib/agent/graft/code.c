@@ -34,12 +34,8 @@ static gt_word copy_kept(const struct gt_writer *w, gt_word word)
 /* The special registers that stand for our numbers, or for what is known from the entry. */
 static gt_word fill_in_special(const struct gt_writer *w, gt_word word)
 {
-	unsigned special = gt_bits(word, 72, 8);
-
-	if (special == GT_SR_HIDDEN)
+	if (gt_bits(word, 72, 8) == GT_SR_HIDDEN)
 		return gt_make_mov_like(word, w->hidden_number);
-	if (special == GT_SR_KERNEL)
-		return gt_make_mov_like(word, w->kernel_id | GT_KERNEL_BIT);
 	if (gt_reads_index(word))
 		return gt_make_nop_like(word);
 	if (gt_reads_thread(word) && w->kept)
@@ -55,7 +51,7 @@ static gt_word fill_in_constant(const struct gt_writer *w, gt_word word)
 {
 	if (gt_reads_launch(word, w->arch))
 		word = gt_with(word, 38, 16, gt_constant_at(word) + (w->hidden_number & 0xffff));
-	if (w->arch >= NO_CONSTANTS_SINCE || !w->stub->replaceable || gt_loads_stack_pointer(word))
+	if (w->arch >= NO_CONSTANTS_SINCE || gt_loads_stack_pointer(word))
 		return word;
 	return gt_make_constant_like(word, gt_constant_at(word));
 }
@@ -64,6 +60,8 @@ static gt_word fill_in(const struct gt_writer *w, gt_word word)
 {
 	if (gt_op(word) == GT_OP_S2R)
 		return fill_in_special(w, word);
+	if (gt_reads_kernel(word))
+		return gt_make_mov_like(word, w->kernel_id);
 	return gt_loads_constant(word, 0, false) ? fill_in_constant(w, word) : word;
 }
 
@@ -83,34 +81,46 @@ static bool reads_nothing(const struct gt_writer *w, gt_word word)
 	return false;
 }
 
-/*
- * In a run of those only what comes behind it has to wait: for them, and for what was there before so long that all
- * results are there, or as long as it did.
- */
+/* How long the next instruction but one still has to wait for it: as long as it did, or until it is sure to be there. */
+static unsigned still_due(const struct gt_elapsed *elapsed, unsigned stall)
+{
+	unsigned due = elapsed->was + stall < GT_STALL_RESULT ? elapsed->was + stall : GT_STALL_RESULT;
+
+	return due > elapsed->is ? due - elapsed->is : 0;
+}
+
+/* In a run of those only what comes behind it has to wait: for them, and for what was there before. */
 static unsigned stall_in_run(const struct gt_writer *w, unsigned index)
 {
-	unsigned due = w->was + gt_stall(w->stub->words[index]), stall;
+	unsigned compiled = gt_stall(w->stub->words[index]), stall = GT_STALL_MOVE, due;
 
 	if (index + 1 < w->stub->count && !w->stub->targets[index + 1] && reads_nothing(w, fill_in(w, w->stub->words[index + 1])))
 		return 1;
-	due = due < GT_STALL_RESULT ? due : GT_STALL_RESULT;
-	stall = due > w->is ? due - w->is : 0;
-	return stall > GT_STALL_MOVE ? stall : GT_STALL_MOVE;
+	due = still_due(&w->result, compiled);
+	stall = due > stall ? due : stall;
+	due = still_due(&w->uniform, compiled);
+	return due > stall ? due : stall;
+}
+
+static void pass(struct gt_elapsed *elapsed, unsigned compiled, unsigned written)
+{
+	elapsed->was += compiled;
+	elapsed->is += written;
 }
 
 gt_word gt_fill_in(struct gt_writer *w, unsigned index)
 {
 	gt_word word = fill_in(w, w->stub->words[index]);
-	bool in_run = w->stub->replaceable && reads_nothing(w, word);
+	bool in_run = reads_nothing(w, word), jumps = gt_op(word) == GT_OP_BRA || gt_is_exit(word);
 
-	/* What it gives is there after a fixed time. */
-	if (w->stub->targets[index] || gt_op(word) == GT_OP_ULDC ||
-	    !(in_run || gt_op(word) == GT_OP_BRA || gt_is_exit(word)))
-		w->was = w->is = 0;
+	if (w->stub->targets[index] || !(in_run || jumps))
+		w->result = (struct gt_elapsed){ 0 };
+	if (w->stub->targets[index] || gt_op(word) == GT_OP_ULDC)
+		w->uniform = (struct gt_elapsed){ 0 };
 	if (in_run)
 		word = gt_with_stall(word, stall_in_run(w, index));
-	w->was += gt_stall(w->stub->words[index]);
-	w->is += gt_stall(word);
+	pass(&w->result, gt_stall(w->stub->words[index]), gt_stall(word));
+	pass(&w->uniform, gt_stall(w->stub->words[index]), gt_stall(word));
 	return word;
 }
 

@@ -135,9 +135,8 @@ static void choose_kept(const struct gt_graft_plan *plan, const struct gt_scan *
 	const struct gt_graft_stub *entry = plan->entry, *exit = plan->exit;
 	unsigned registers = result->registers + 1;
 
-	if (!entry || !entry->reads_thread || !entry->replaceable || !exit || !exit->reads_thread || !exit->replaceable ||
-	    scan->fewest_registers || scan->calls_away || registers > GT_REGISTERS_MAX ||
-	    !gt_registers_cost_nothing(registers, result->registers, arch))
+	if (!entry || !entry->reads_thread || !exit || !exit->reads_thread || scan->fewest_registers || scan->calls_away ||
+	    registers > GT_REGISTERS_MAX || !gt_registers_cost_nothing(registers, result->registers, arch))
 		return;
 	result->kept = result->registers - GT_REGISTERS_UNNAMED;
 	result->registers = registers;
@@ -185,7 +184,7 @@ static bool is_well_formed(const struct gt_graft_plan *plan)
 		if (stub && stub->point != point)
 			return false;
 	}
-	return any && !(plan->kernel_id & GT_KERNEL_BIT);
+	return any;
 }
 
 static bool check_plan(const struct graft *g, const struct gt_graft_plan *plan,

@@ -61,7 +61,7 @@ void gt_graft_stub_free(struct gt_graft_stub *stub);
 /* What to put into one kernel; at least one of the stubs. */
 struct gt_graft_plan {
 	const char *name;	/* mangled */
-	uint32_t kernel_id;	/* below 2^31 */
+	uint32_t kernel_id;
 	const struct gt_graft_stub *entry, *exit;
 	const struct gt_graft_stub *access[GT_GRAFT_ACCESSES];
 };

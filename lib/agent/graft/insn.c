@@ -158,7 +158,7 @@ static gt_word move_like(gt_word like, unsigned op, unsigned stall)
 
 gt_word gt_make_mov_like(gt_word like, uint32_t value)
 {
-	return gt_with(move_like(like, GT_OP_MOV_IMM, 8), 32, 32, value);
+	return gt_with(move_like(like, GT_OP_MOV_IMM, GT_STALL_MOVE), 32, 32, value);
 }
 
 gt_word gt_make_copy_like(gt_word like, unsigned from)

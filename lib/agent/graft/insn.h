@@ -66,7 +66,7 @@ enum gt_special {
 	GT_SR_CTAID_Z = 0x27,
 	GT_SR_LANEMASK_LE = 0x3a,
 	GT_SR_LANEMASK_GT = 0x3b,
-	GT_SR_LANEMASK_GE = 0x3c,
+	GT_SR_VIRTUALSMID = 0x43,
 };
 
 static inline unsigned gt_bits(gt_word word, unsigned at, unsigned count)

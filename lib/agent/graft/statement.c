@@ -55,7 +55,7 @@ static void add_operand(struct ptx_text *out, const struct operands *operands, u
 
 /* ---- values of the block ---- */
 
-/* A special register that is the same in the whole block; -1: it is none. */
+/* A special register that is the same in the whole block, or warp; -1: it is none. */
 static int value_of(const struct operands *operands)
 {
 	static const struct {
@@ -64,6 +64,10 @@ static int value_of(const struct operands *operands)
 	} specials[] = {
 		{ "%ntid.", GT_VALUE_BLOCK_SIZE }, { "%nctaid.", GT_VALUE_GRID_SIZE }, { "%ctaid.", GT_VALUE_BLOCK },
 	};
+	static const char sm[] = "%smid";
+
+	if (operands->count == 2 && operands->length[1] == strlen(sm) && !strncmp(operands->at[1], sm, strlen(sm)))
+		return GT_VALUE_SM;
 
 	for (unsigned i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
 		size_t length = strlen(specials[i].name);

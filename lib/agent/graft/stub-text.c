@@ -31,8 +31,8 @@ static const char empty_kernel_params[] =
 static const char preamble[] =
 	"\n\t.reg .b32 %__gt_m, %__gt_id;\n"
 	"\tmov.u32 %__gt_m, %lanemask_le;\n"
-	"\tmov.u32 %__gt_id, %lanemask_ge;\n"
-	"\tand.b32 %__gt_id, %__gt_id, 0x7fffffff;\n";
+	"\tld.const.u32 %__gt_id, [%__gt_m+5184];\n";
+_Static_assert(GT_VALUE_FIRST + GT_VALUE_STEP * GT_VALUE_KERNEL == 5184, "as in the text");
 
 /* The parameters' address and above it their size, as the instrumenter gives it; 0: there are none. */
 static const char preamble_params[] =
@@ -226,7 +226,7 @@ int gt_graft_stub_text(const char *probe_text, const struct gt_probe *probes, un
 	r = check_probes(probes, probe_count, which, count, point, why);
 	if (r < 0)
 		return r;
-	if (strstr(probe_text, "%lanemask_gt") || strstr(probe_text, "%lanemask_ge") || strstr(probe_text, "%lanemask_le") ||
+	if (strstr(probe_text, "%lanemask_gt") || strstr(probe_text, "%lanemask_le") ||
 	    strstr(probe_text, ENTRY) || strstr(probe_text, KERNEL_ID_TEXT))
 		return gt_graft_fail(why, "the probes use names or special registers that stubs need");
 	r = gt_probe_text_flatten(probe_text, probes, which, count, &flat, &reason);

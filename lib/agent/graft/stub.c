@@ -181,8 +181,8 @@ static bool check_constants(const struct gt_graft_stub *stub, gt_word word)
 	unsigned proper = gt_op_proper(word), form = gt_op_form(word), bank, offset;
 	unsigned base = gt_elf_param_base(stub->arch);
 
-	if (!(gt_is_arithmetic(word) && (form == 3 || form == 5)) && proper != (GT_OP_LDC & 0x1ff) &&
-	    !(proper == (GT_OP_ULDC & 0x1ff)))
+	if ((!(gt_is_arithmetic(word) && (form == 3 || form == 5)) && proper != (GT_OP_LDC & 0x1ff) &&
+	     proper != (GT_OP_ULDC & 0x1ff)) || gt_reads_kernel(word))
 		return true;
 	bank = gt_bits(word, 54, 5);
 	offset = gt_bits(word, 40, 14) * 4;
@@ -294,24 +294,32 @@ static void drop_idle(struct gt_graft_stub *stub)
 		move_up(&stub->lists[i], idle * GT_WORD);
 }
 
-/* What the writer may put a move in place of: it asks that nothing before it relies on its barrier, see gt_answers_late(). */
-static void find_replaceable(struct gt_graft_stub *stub)
+/* In its place comes a move, or nothing. */
+static bool is_replaced(gt_word word)
 {
-	bool relies = false;
+	if (gt_op(word) == GT_OP_S2R)
+		return gt_bits(word, 72, 8) == GT_SR_HIDDEN || gt_reads_index(word) || gt_reads_thread(word);
+	return gt_loads_constant(word, 0, false) || gt_loads_constant(word, GT_VALUE_BANK, true);
+}
 
-	stub->replaceable = true;
+/* What takes its time may rely on the barrier of what does behind it, see gt_answers_late(): where that goes it gets the barrier. */
+static void hand_down_barriers(struct gt_graft_stub *stub)
+{
 	/* At accesses the first is not what loads the stack pointer any more. */
-	for (unsigned i = stub->point < GT_POINT_LOAD ? 0 : 1; i < stub->count; i++) {
+	unsigned since = stub->point < GT_POINT_LOAD ? 0 : 1;
+
+	for (unsigned i = since; i < stub->count; i++) {
 		gt_word word = stub->words[i];
-		bool may_be = gt_loads_constant(word, 0, false) || gt_reads_thread(word);
 
 		stub->reads_thread |= gt_reads_thread(word);
-		if (gt_answers_late(word) && gt_bits(word, 16, 8) != GT_RZ)
-			relies = true;
-		else if (gt_takes_time(word) && may_be)
-			stub->replaceable &= !relies;
-		else if (gt_takes_time(word))
-			relies = false;
+		if (!gt_takes_time(word) || gt_answers_late(word))
+			continue;
+		for (; since < i; since++) {
+			gt_word before = stub->words[since];
+
+			if (is_replaced(word) && gt_answers_late(before) && gt_bits(before, 16, 8) != GT_RZ)
+				stub->words[since] = gt_with(before, 110, 3, gt_write_barrier(word));
+		}
 	}
 }
 
@@ -351,7 +359,7 @@ static int read_stub(struct gt_graft_stub *stub, const struct gt_elf *elf, const
 		drop_stack_pointer(stub);
 		drop_idle(stub);
 	}
-	find_replaceable(stub);
+	hand_down_barriers(stub);
 	return 0;
 }
 

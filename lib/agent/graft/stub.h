@@ -8,19 +8,17 @@
 #include "lib/agent/graft/insn.h"
 
 /*
- * The stub's text reads special registers that nobody else reads; two hold
- * our numbers once the reading instructions have become moves.  The compiler
+ * The stub's text reads special registers that nobody else reads.  The compiler
  * takes them for different in every thread, so what depends on them stays out
- * of registers that a warp shares.
+ * of registers that a warp shares.  One holds a number of ours once the reading
+ * instruction has become a move.
  */
 #define GT_SR_HIDDEN GT_SR_LANEMASK_GT		/* see gt_hidden_number() */
-#define GT_SR_KERNEL GT_SR_LANEMASK_GE		/* kernel id and the bit below */
 /*
- * The third is what compilers add to the addresses of values, below; nobody needs it once the values are there.
+ * The other is what compilers add to the addresses of values, below; nobody needs it once the values are there.
  * At accesses it holds the kernel's stack pointer: what the program is told lies below, see keep.h.
  */
 #define GT_SR_INDEX GT_SR_LANEMASK_LE
-#define GT_KERNEL_BIT 0x80000000u		/* always set in this special register, as compilers know */
 
 /*
  * Where the hidden parameter is, counted from where the stub takes the
@@ -52,7 +50,9 @@ enum gt_value {
 	GT_VALUE_BLOCK = 6,		/* its index: x, y, z */
 	GT_VALUE_LAUNCH = 9,		/* the words of the hidden parameter */
 	GT_VALUE_THREAD = 15,		/* the thread's index in its block, packed */
-	GT_VALUES = 16,
+	GT_VALUE_SM = 16,		/* the multiprocessor */
+	GT_VALUE_KERNEL = 17,		/* the kernel's id; known when the stub goes into the kernel */
+	GT_VALUES = 18,
 };
 _Static_assert(GT_VALUE_LAUNCH + sizeof(struct gt_launch_param) / 4 == GT_VALUE_THREAD, "6 words");
 
@@ -81,7 +81,6 @@ struct gt_graft_stub {
 	bool ctaidz;			/* it reads the block's third index */
 	bool branches;			/* threads may part */
 	bool *targets;			/* by word: something leads there */
-	bool replaceable;		/* loads of constants and what asks for the thread's index: by moves */
 	bool reads_thread;		/* GT_VALUE_THREAD */
 	unsigned convergence;		/* one more than the highest convergence barrier it names */
 	bool descriptor;		/* at exit: its accesses need one, in a pair of uniform registers */
@@ -110,7 +109,14 @@ static inline bool gt_reads_thread(gt_word word)
 /* By word: something leads there; malloc'd.  NULL: out of memory. */
 bool *gt_stub_find_targets(const struct gt_graft_stub *stub);
 
-/* Puts in place of those loads what they stand for.  NULL, or why not. */
+/* The kernel's id. */
+static inline bool gt_reads_kernel(gt_word word)
+{
+	return gt_loads_constant(word, GT_VALUE_BANK, true) &&
+	       gt_constant_at(word) == GT_VALUE_FIRST + GT_VALUE_STEP * GT_VALUE_KERNEL;
+}
+
+/* Puts in place of those loads what they stand for, but for the kernel's id.  NULL, or why not. */
 const char *gt_stub_fill_values(struct gt_graft_stub *stub);
 
 /* The access without its descriptor, which a uniform register holds; any other instruction as it is. */

@@ -33,6 +33,8 @@ static gt_word fill_value(gt_word load, unsigned arch, unsigned value)
 		return read_special(load, GT_SR_CTAID_X + value - GT_VALUE_BLOCK);
 	if (value == GT_VALUE_THREAD)
 		return read_special(load, GT_SR_TID);
+	if (value == GT_VALUE_SM)
+		return read_special(load, GT_SR_VIRTUALSMID);
 	return load_constant(load, gt_elf_param_base(arch) + 4 * (value - GT_VALUE_LAUNCH));
 }
 
@@ -42,7 +44,7 @@ const char *gt_stub_fill_values(struct gt_graft_stub *stub)
 		gt_word word = stub->words[i];
 		unsigned at = gt_constant_at(word), value = (at - GT_VALUE_FIRST) / GT_VALUE_STEP;
 
-		if (!gt_loads_constant(word, GT_VALUE_BANK, true))
+		if (!gt_loads_constant(word, GT_VALUE_BANK, true) || gt_reads_kernel(word))
 			continue;
 		if (at < GT_VALUE_FIRST || at % GT_VALUE_STEP || value >= GT_VALUES)
 			return "the probes' machine code reads a value in an unknown way";

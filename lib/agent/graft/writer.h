@@ -7,6 +7,11 @@
 
 #define GT_CODE_ALIGN 128u	/* as compilers pad it */
 
+/* Cycles: in the stub as it was compiled, and as it is written. */
+struct gt_elapsed {
+	unsigned was, is;
+};
+
 struct gt_writer {
 	struct gt_new_code *code;
 	unsigned arch;
@@ -14,7 +19,7 @@ struct gt_writer {
 	const struct gt_graft_stub *stub;		/* at hand */
 	unsigned descriptor;				/* the first of two uniform registers for it */
 	unsigned kept;					/* see struct gt_graft_result; at accesses 0 */
-	unsigned was, is;				/* cycles since the last result that may not be there yet: as compiled, as written */
+	struct gt_elapsed result, uniform;		/* since the last that may not be there yet, and the last load of a uniform register */
 };
 
 static inline uint32_t gt_here(const struct gt_writer *w)
@@ -43,7 +48,7 @@ static inline void gt_close_code(struct gt_writer *w)
 static inline void gt_take_stub(struct gt_writer *w, const struct gt_graft_stub *stub)
 {
 	w->stub = stub;
-	w->was = w->is = 0;
+	w->result = w->uniform = (struct gt_elapsed){ GT_STALL_RESULT, GT_STALL_RESULT };
 }
 
 /* The instructions of the stub, one by one, with what this kernel has in place of what stands for it. */
