@@ -319,13 +319,14 @@ class Twins(unittest.TestCase):
         return sorted(" ".join(re.sub(r"[\d.]+", "N", line).split()) for line in text.splitlines())
 
     def test_record_copies(self):
+        """The one kernel is in a graph that is launched twice."""
         for said in both("record", "--no-api", "--memcpy", "--device=sim", "tests/e2e/copier", "captured"):
             self.assertEqual(said.returncode, 0)
             self.assertRegex(said.stdout, r"copy +\d+/\d+ +memcpy HtoD 43 bytes launch=\d+ device=0 stream=\d+ error=\d+ns\n")
             errors = [int(ns) for ns in re.findall(r"error=(\d+)ns\n", said.stdout)]
             self.assertEqual([int(us) * 1000 + int(ns) for us, ns in re.findall(r"clock error at most (\d+)\.(\d{3}) us\n", said.stderr)],
                              [max(errors)])
-            self.assertIn("1 launches, 1 kernels on the GPU, 1 copies, 0 driver calls, 0 lost", said.stderr)
+            self.assertIn("1 launches, 2 kernels on the GPU, 1 copies, 0 driver calls, 0 lost", said.stderr)
 
     def test_record_into_a_file(self):
         with tempfile.NamedTemporaryFile(suffix=".json") as file:
