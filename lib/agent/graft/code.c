@@ -37,7 +37,7 @@ static gt_word fill_in_special(const struct gt_writer *w, gt_word word)
 	if (gt_bits(word, 72, 8) == GT_SR_HIDDEN)
 		return gt_make_mov_like(word, w->hidden_number);
 	if (gt_reads_index(word))
-		return gt_make_nop_like(word);
+		return w->stub->point < GT_POINT_LOAD ? gt_make_nop_like(word) : gt_read_stack(w, word);
 	if (gt_reads_thread(word) && w->kept)
 		return copy_kept(w, word);
 	return word;
@@ -65,9 +65,11 @@ static gt_word fill_in(const struct gt_writer *w, gt_word word)
 	return gt_loads_constant(word, 0, false) ? fill_in_constant(w, word) : word;
 }
 
-/* Reads no register that the stub writes. */
+/* Reads no register that the stub writes, nor a predicate. */
 static bool reads_nothing(const struct gt_writer *w, gt_word word)
 {
+	if (!gt_unguarded(word))
+		return false;
 	switch (gt_op(word)) {
 	case GT_OP_S2R:
 	case GT_OP_NOP:
@@ -81,31 +83,29 @@ static bool reads_nothing(const struct gt_writer *w, gt_word word)
 	return false;
 }
 
-/* How long the next instruction but one still has to wait for it: as long as it did, or until it is sure to be there. */
-static unsigned still_due(const struct gt_elapsed *elapsed, unsigned stall)
+/* What it announces cannot be waited for in the very next cycle. */
+static bool waits_for(gt_word word, gt_word before)
 {
-	unsigned due = elapsed->was + stall < GT_STALL_RESULT ? elapsed->was + stall : GT_STALL_RESULT;
+	unsigned barrier = gt_write_barrier(before);
 
-	return due > elapsed->is ? due - elapsed->is : 0;
+	return barrier != GT_BARRIER_NONE && gt_bits(word, 116, 6) >> barrier & 1;
 }
 
-/* In a run of those only what comes behind it has to wait: for them, and for what was there before. */
-static unsigned stall_in_run(const struct gt_writer *w, unsigned index)
+/*
+ * In a run of those only what comes behind it has to wait: for them, and for what was there before as long as it did,
+ * or until it is sure to be there.
+ */
+static unsigned stall_in_run(const struct gt_writer *w, unsigned index, gt_word word)
 {
-	unsigned compiled = gt_stall(w->stub->words[index]), stall = GT_STALL_MOVE, due;
+	unsigned rest = w->since < GT_STALL_RESULT ? GT_STALL_RESULT - w->since : 0, stall = w->owed < rest ? w->owed : rest;
 
-	if (index + 1 < w->stub->count && !w->stub->targets[index + 1] && reads_nothing(w, fill_in(w, w->stub->words[index + 1])))
-		return 1;
-	due = still_due(&w->result, compiled);
-	stall = due > stall ? due : stall;
-	due = still_due(&w->uniform, compiled);
-	return due > stall ? due : stall;
-}
+	if (index + 1 < w->stub->count && !w->stub->targets[index + 1]) {
+		gt_word next = fill_in(w, w->stub->words[index + 1]);
 
-static void pass(struct gt_elapsed *elapsed, unsigned compiled, unsigned written)
-{
-	elapsed->was += compiled;
-	elapsed->is += written;
+		if (reads_nothing(w, next))
+			return waits_for(next, word) ? 2 : 1;
+	}
+	return stall > GT_STALL_MOVE ? stall : GT_STALL_MOVE;
 }
 
 gt_word gt_fill_in(struct gt_writer *w, unsigned index)
@@ -113,14 +113,17 @@ gt_word gt_fill_in(struct gt_writer *w, unsigned index)
 	gt_word word = fill_in(w, w->stub->words[index]);
 	bool in_run = reads_nothing(w, word), jumps = gt_op(word) == GT_OP_BRA || gt_is_exit(word);
 
-	if (w->stub->targets[index] || !(in_run || jumps))
-		w->result = (struct gt_elapsed){ 0 };
-	if (w->stub->targets[index] || gt_op(word) == GT_OP_ULDC)
-		w->uniform = (struct gt_elapsed){ 0 };
-	if (in_run)
-		word = gt_with_stall(word, stall_in_run(w, index));
-	pass(&w->result, gt_stall(w->stub->words[index]), gt_stall(word));
-	pass(&w->uniform, gt_stall(w->stub->words[index]), gt_stall(word));
+	/* What it gives is there after a fixed time. */
+	if (w->stub->targets[index] || gt_op(word) == GT_OP_ULDC || !(in_run || jumps))
+		w->since = 0;
+	if (w->stub->targets[index] || !in_run)
+		w->owed = 0;
+	if (in_run) {
+		w->owed += gt_stall(w->stub->words[index]);
+		word = gt_with_stall(word, stall_in_run(w, index, word));
+		w->owed -= w->owed < gt_stall(word) ? w->owed : gt_stall(word);
+	}
+	w->since += gt_stall(word);
 	return word;
 }
 

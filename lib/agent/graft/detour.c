@@ -56,11 +56,13 @@ gt_word gt_settled(gt_word word)
 
 /* ---- the routine ---- */
 
-/* The stack pointer with the timing of what read a special register. */
-static gt_word read_stack(gt_word like, uint32_t stack)
+/* The kernel's stack pointer with the timing of what read a special register. */
+gt_word gt_read_stack(const struct gt_writer *w, gt_word like)
 {
-	gt_word word = gt_make_add(gt_bits(like, 16, 8), GT_STACK_POINTER, (int32_t)stack);
+	gt_word word = gt_make_add(gt_bits(like, 16, 8), GT_STACK_POINTER, (int32_t)gt_detour_stack(w->stub));
 
+	if (gt_stall(like) > gt_stall(word))
+		word = gt_with_stall(word, gt_stall(like));
 	word = gt_with(word, 12, 4, gt_bits(like, 12, 4));
 	return gt_with(word, 116, 6, gt_bits(like, 116, 6));
 }
@@ -76,8 +78,6 @@ static void write_probes(struct gt_writer *w, uint32_t stack)
 
 		if (gt_is_exit(word))
 			gt_put(w, gt_make_branch_like(word, w->arch, gt_here(w), end));
-		else if (gt_reads_index(word))
-			gt_put(w, read_stack(word, stack));
 		else
 			gt_put(w, gt_guard_late_reads(gt_fill_in(w, i)));
 	}

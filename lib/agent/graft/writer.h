@@ -7,11 +7,6 @@
 
 #define GT_CODE_ALIGN 128u	/* as compilers pad it */
 
-/* Cycles: in the stub as it was compiled, and as it is written. */
-struct gt_elapsed {
-	unsigned was, is;
-};
-
 struct gt_writer {
 	struct gt_new_code *code;
 	unsigned arch;
@@ -19,7 +14,8 @@ struct gt_writer {
 	const struct gt_graft_stub *stub;		/* at hand */
 	unsigned descriptor;				/* the first of two uniform registers for it */
 	unsigned kept;					/* see struct gt_graft_result; at accesses 0 */
-	struct gt_elapsed result, uniform;		/* since the last that may not be there yet, and the last load of a uniform register */
+	/* Cycles: since the last result that may not be there yet, and by which moves at hand follow faster than compiled. */
+	unsigned since, owed;
 };
 
 static inline uint32_t gt_here(const struct gt_writer *w)
@@ -48,11 +44,15 @@ static inline void gt_close_code(struct gt_writer *w)
 static inline void gt_take_stub(struct gt_writer *w, const struct gt_graft_stub *stub)
 {
 	w->stub = stub;
-	w->result = w->uniform = (struct gt_elapsed){ GT_STALL_RESULT, GT_STALL_RESULT };
+	w->since = GT_STALL_RESULT;
+	w->owed = 0;
 }
 
 /* The instructions of the stub, one by one, with what this kernel has in place of what stands for it. */
 gt_word gt_fill_in(struct gt_writer *w, unsigned index);
+
+/* At accesses, in place of what asks for it: see GT_SR_INDEX. */
+gt_word gt_read_stack(const struct gt_writer *w, gt_word like);
 
 /* What follows may overwrite registers: wait until they have been read. */
 gt_word gt_guard_late_reads(gt_word word);
