@@ -98,6 +98,7 @@ static bool waits_for(gt_word word, gt_word before)
 static unsigned stall_in_run(const struct gt_writer *w, unsigned index, gt_word word)
 {
 	unsigned rest = w->since < GT_STALL_RESULT ? GT_STALL_RESULT - w->since : 0, stall = w->owed < rest ? w->owed : rest;
+	unsigned moved = w->arch < 80 ? GT_STALL_MOVE_75 : GT_STALL_MOVE;
 
 	if (index + 1 < w->stub->count && !w->stub->targets[index + 1]) {
 		gt_word next = fill_in(w, w->stub->words[index + 1]);
@@ -105,7 +106,7 @@ static unsigned stall_in_run(const struct gt_writer *w, unsigned index, gt_word 
 		if (reads_nothing(w, next))
 			return waits_for(next, word) ? 2 : 1;
 	}
-	return stall > GT_STALL_MOVE ? stall : GT_STALL_MOVE;
+	return stall > moved ? stall : moved;
 }
 
 gt_word gt_fill_in(struct gt_writer *w, unsigned index)

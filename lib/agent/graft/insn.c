@@ -145,12 +145,12 @@ gt_word gt_make_bsync(unsigned arch, unsigned barrier)
  * Whoever reads the register waits for a barrier that is not taken any more, so
  * the stall alone must cover the time that a move takes.
  */
-static gt_word move_like(gt_word like, unsigned op, unsigned stall)
+static gt_word move_like(gt_word like, unsigned op)
 {
 	gt_word word = gt_with_control(plain(op), 0, 0, gt_bits(like, 116, 6));
 
 	/* It may have waited for what came before it, too. */
-	word = gt_with_stall(word, gt_stall(like) > stall ? gt_stall(like) : stall);
+	word = gt_with_stall(word, gt_stall(like) > GT_STALL_MOVE_75 ? gt_stall(like) : GT_STALL_MOVE_75);
 	word = gt_with(word, 12, 4, gt_bits(like, 12, 4));
 	word = gt_with(word, 16, 8, gt_bits(like, 16, 8));
 	return gt_with(word, 72, 4, 0xf);
@@ -158,17 +158,17 @@ static gt_word move_like(gt_word like, unsigned op, unsigned stall)
 
 gt_word gt_make_mov_like(gt_word like, uint32_t value)
 {
-	return gt_with(move_like(like, GT_OP_MOV_IMM, GT_STALL_MOVE), 32, 32, value);
+	return gt_with(move_like(like, GT_OP_MOV_IMM), 32, 32, value);
 }
 
 gt_word gt_make_copy_like(gt_word like, unsigned from)
 {
-	return gt_with(move_like(like, GT_OP_MOV, GT_STALL_MOVE), 32, 8, from);
+	return gt_with(move_like(like, GT_OP_MOV), 32, 8, from);
 }
 
 gt_word gt_make_constant_like(gt_word like, unsigned offset)
 {
-	return gt_with(move_like(like, GT_OP_MOV_CONSTANT, GT_STALL_MOVE), 38, 16, offset);
+	return gt_with(move_like(like, GT_OP_MOV_CONSTANT), 38, 16, offset);
 }
 
 gt_word gt_make_read_special(unsigned reg, unsigned special)

@@ -136,8 +136,12 @@ static inline bool gt_unguarded(gt_word word)
 #define GT_CONTROL_BITS 21u
 #define GT_BARRIER_NONE 7u
 #define GT_WAIT_ALL 0x3fu
-/* Cycles until what is moved is there (on an H200 4), and any result that does not announce itself. */
+/*
+ * Cycles until what is moved is there: for arithmetic 4 or 5, for accesses to memory and the like 5 or, before compute
+ * capability 8.0, 8; and any result that does not announce itself.
+ */
 #define GT_STALL_MOVE 6u
+#define GT_STALL_MOVE_75 8u
 #define GT_STALL_RESULT 15u
 
 static inline unsigned gt_write_barrier(gt_word word)
