@@ -123,23 +123,37 @@ static bool is_stamp_due(unsigned rounds)
 	return rounds < STAMPS_SOON || period(rounds) == STAMP_PERIOD || rounds % (STAMP_PERIOD / COPIES_PERIOD) == 0;
 }
 
+/*
+ * 0: there is no message after so many ms; else there may be one.  A program may forbid itself to poll: then it is
+ * looked for as often.
+ */
+static int wait_for_message(int ms)
+{
+	struct pollfd wait = { .fd = gt_session.socket, .events = POLLIN };
+	const struct timespec pause = { .tv_nsec = ms * 1000000l };
+	int r = poll(&wait, 1, ms);
+
+	if (r < 0)
+		nanosleep(&pause, NULL);
+	return r;
+}
+
 static void serve_until_over(void)
 {
 	unsigned rounds = 0;
 
 	for (;;) {
-		struct pollfd wait = { .fd = gt_session.socket, .events = POLLIN };
-		int r = poll(&wait, 1, period(rounds));
+		int r = wait_for_message(period(rounds));
 
 		if (atomic_load(&stopping)) {
 			say_goodbye();
 			return;
 		}
-		if (r > 0 && !serve_message()) {
+		if (r && !serve_message()) {
 			let_go();
 			return;
 		}
-		if (r)
+		if (r > 0)
 			continue;
 		gt_contexts_collect();
 		if (is_stamp_due(rounds++))

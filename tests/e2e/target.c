@@ -24,6 +24,7 @@
  *				that spins for minutes, and a signal comes
  *	target alarm LAUNCHES	as vecadd, with a signal every 20 ms from before CUDA on
  *	target descriptors	closes all from 3 on, then has sockets of its own by those numbers
+ *	target confined		as vecadd 4, but it forbids itself to open anything once it has begun with CUDA
  *	target greedy		as vecadd 4, after creating all keys for data of threads that there are
  *	target streams		closes its standard streams before CUDA, and opens others in their place
  *	target poor		as vecadd 4, with no more than one descriptor to spare
@@ -51,10 +52,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "plight.h"
@@ -623,6 +626,27 @@ static void run_descriptors(void)
 	printf("%d of %d sockets whole\n", whole, 2 * PAIRS);
 }
 
+static uint64_t used_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Whatever its threads do while it waits, it is not to compute all the time. */
+static void run_confined(void)
+{
+	struct rlimit none = { 0, 0 };
+	uint64_t used;
+
+	setrlimit(RLIMIT_NOFILE, &none);
+	run_vecadd(4);
+	used = used_ns();
+	usleep(1000000);
+	printf("%s\n", used_ns() - used < 500000000 ? "idle" : "busy");
+}
+
 /* What it opens is where its streams were, and what it writes to a closed one goes nowhere. */
 static void run_streams(void)
 {
@@ -859,6 +883,8 @@ static int run(const char *what, int number, char **words)
 		run_global();
 	else if (!strcmp(what, "descriptors"))
 		run_descriptors();
+	else if (!strcmp(what, "confined"))
+		run_confined();
 	else if (!strcmp(what, "streams"))
 		run_streams();
 	else if (!strcmp(what, "headless"))

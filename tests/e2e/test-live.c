@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,6 +115,26 @@ static unsigned count_descriptors(void)
 	snprintf(command, sizeof(command), "ls /proc/%d/fd | wc -l", (int)program.pid);
 	return count_lines(command);
 }
+
+/* What the controller says is heard all the same. */
+START_TEST(a_process_that_may_not_poll_any_more)
+{
+	const struct rlimit none = { 0, 0 };
+	struct seen seen = { 0 };
+	unsigned descriptors;
+
+	start("1");
+	expect("ready");
+	descriptors = count_descriptors();
+	attach();
+	ck_assert_int_eq(prlimit(program.pid, RLIMIT_NOFILE, &none, NULL), 0);
+	usleep(200000);		/* what is waiting already goes on until its time is over */
+	detach(&seen);
+	ck_assert_uint_eq(seen.exits, 1);
+	wait_for_at_most(count_descriptors, descriptors);
+	finish();
+}
+END_TEST
 
 /* Again and again while eight threads launch: nothing is left behind, and no launch goes wrong. */
 START_TEST(attached_a_hundred_times)
@@ -453,6 +474,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, NULL, end_program);
 	tcase_add_test(tcase, closed_standard_streams_stay_closed);
+	tcase_add_test(tcase, a_process_that_may_not_poll_any_more);
 	tcase_add_loop_test(tcase, a_running_program_is_seen, 0, 2);
 	tcase_add_test(tcase, attached_a_hundred_times);
 	tcase_add_test(tcase, the_controller_is_killed);

@@ -227,6 +227,20 @@ START_TEST(too_few_descriptors)
 }
 END_TEST
 
+/* poll() is refused then. */
+START_TEST(no_descriptors_any_more)
+{
+	struct run_options options = counting();
+
+	run_plain(&plain, real_device, "confined", NULL);
+	run_target(&run, &options, "confined", NULL);
+	assert_same_output();
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 4);
+	ck_assert_uint_gt(run_map_value(&run, "entered", 0, 0), 0);
+	ck_assert_uint_eq(run_map_value(&run, "entered", 0, 0), run_map_value(&run, "left", 0, 0));
+}
+END_TEST
+
 /* Of a thread nothing can be kept: each of its calls is lost, and counted. */
 START_TEST(no_keys_for_threads)
 {
@@ -284,6 +298,7 @@ int main(void)
 	if (!real_device) {
 		tcase_add_loop_test(tcase, programs_with_rough_ways, 0, 5);
 		tcase_add_test(tcase, too_few_descriptors);
+		tcase_add_test(tcase, no_descriptors_any_more);
 		tcase_add_test(tcase, no_keys_for_threads);
 		if (!geteuid())
 			tcase_add_test(tcase, privileges_dropped_before_cuda);
