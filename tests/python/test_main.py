@@ -71,6 +71,25 @@ class Script(unittest.TestCase):
         self.assertEqual(done.stderr[done.stderr.index("Traceback"):], self.plain(self.script).stderr)
         self.assertIn("ZeroDivisionError", done.stderr)
 
+    def test_file_that_cannot_be_written(self):
+        with open(self.script, "w", encoding="utf-8") as file:
+            file.write("from cuda import Cuda\nCuda().launch('nothing')\nprint('hi')\nraise SystemExit(0)\n")
+        # It is not run in vain.
+        done = self.start("-o", "no/such.json", self.script, cwd=self.folder)
+        self.assertEqual((done.stdout, done.returncode), ("", 125), done.stderr)
+        self.assertEqual(done.stderr, f"gputrace: writing {self.folder}/no/such.json: No such file or directory\n")
+        # What fails later fails once it has run.
+        done = self.start("-o", "/dev/full", self.script)
+        self.assertEqual((done.stdout, done.returncode), ("hi\n", 125), done.stderr)
+        self.assertIn("1 launches, 1 runs", done.stderr)
+        self.assertTrue(done.stderr.endswith("gputrace: writing /dev/full: No space left on device\n"), done.stderr)
+
+    def test_script_that_goes_elsewhere(self):
+        with open(self.script, "w", encoding="utf-8") as file:
+            file.write("import os\nos.chdir('/')\n" + SCRIPT)
+        done = self.start("-o", "trace.json", "script.py", "5", cwd=self.folder)
+        self.check(done, "script.py", self.trace, self.folder, "script.py")
+
     def test_no_driver(self):
         with open(os.path.join(self.folder, "libcuda.so.1"), "w", encoding="utf-8") as file:
             file.write("not a library\n")

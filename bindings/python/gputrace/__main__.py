@@ -18,8 +18,8 @@ EXIT_TOOL = 125  # as the tools have it: we could not do our work
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python3 -m gputrace", description="Run a Python script, or a module with -m, in this process and print a "
-        "table of the kernels that it ran on the GPU. The exit status is the script's; 125 if nothing could be traced and "
-        "the script did not fail.")
+        "table of the kernels that it ran on the GPU. The exit status is the script's; 125 if nothing could be traced, or "
+        "the trace not be written, and the script did not fail.")
     parser.add_argument("-o", "--output", metavar="FILE.json", help="write a trace as well; open it at "
                         "https://ui.perfetto.dev")
     parser.add_argument("--api", action="store_true", help="have the driver's calls in that trace too")
@@ -66,42 +66,75 @@ def show(kind: Type[BaseException], error: BaseException, frames: Optional[Trace
     sys.__excepthook__(kind, error.with_traceback(frames), frames)
 
 
-def run_untraced(options: argparse.Namespace) -> None:
+def run_to_end(options: argparse.Namespace) -> None:
+    """What is to come may still make another exit status of a script's 0."""
     try:
         run(options)
     except SystemExit as end:
         if end.code not in (None, 0):
             raise
-    sys.exit(EXIT_TOOL)
 
 
-def run_traced(options: argparse.Namespace, made: Trace) -> None:
+def cannot_write(path: str, error: OSError) -> bool:
+    print(f"gputrace: writing {path}: {error.strerror}", file=sys.stderr)
+    return False
+
+
+def save(path: str, made: Trace) -> bool:
+    try:
+        made.save(path)
+    except OSError as error:
+        return cannot_write(path, error)
+    return True
+
+
+def run_traced(options: argparse.Namespace, made: Trace) -> bool:
+    """False: the trace was not written."""
+    done = True
     try:
         with range(os.path.basename(options.script)):
-            run(options)
+            run_to_end(options)
     finally:
-        # Also of a script that failed or ended by sys.exit(), which is what goes on from here.
+        # Also of a script that failed, which is what goes on from here.
         made.stop()
         print("\n".join([str(made), *made.notes]), file=sys.stderr)
         if options.output:
-            made.save(options.output)
+            done = save(options.output, made)
+    return done
+
+
+def run_into_file(options: argparse.Namespace, made: Trace) -> bool:
+    """Whether it can be written is found out before the script runs, perhaps for hours, and goes to another folder."""
+    options.output = os.path.abspath(options.output)
+    try:
+        file = open(options.output, "ab")
+    except OSError as error:
+        made.stop()
+        return cannot_write(options.output, error)
+    with file:
+        return run_traced(options, made)
 
 
 def main() -> None:
     options = parse()
     find(options)
     sys.excepthook = show
-    made = trace(api=options.api, memcpy=options.memcpy, metrics=0.1 if options.metrics else 0.0)
+    made = trace(api=options.api, memcpy=options.memcpy, metrics=options.metrics)
     reason = None
     try:
         made.start()
     except Error as error:
         reason = str(error)
-    if reason is None:
-        run_traced(options, made)
-    else:
+    if reason is not None:
         print(f"gputrace: the script runs without a trace: {reason}", file=sys.stderr)
-        run_untraced(options)
+        run_to_end(options)
+        done = False
+    elif options.output:
+        done = run_into_file(options, made)
+    else:
+        done = run_traced(options, made)
+    if not done:
+        sys.exit(EXIT_TOOL)
 
 
 if __name__ == "__main__":
