@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from unittest import mock
 
 import gputrace
 import gputrace.tracing
@@ -68,6 +69,14 @@ class Tracing(unittest.TestCase):
                 break
         self.assertEqual(found["memory.used"], {"bytes": 2.0**30})
         self.assertEqual(found["process.memory.used (GPU 0)"], {"bytes": 2.0**28})
+
+    @in_child
+    def test_metrics_as_often_as_the_library_has_it(self):
+        # True is no second.
+        for metrics, asked in (True, 0.0), (2, 2), (0.5, 0.5):
+            with mock.patch.object(gputrace.Reader, "add_metrics") as add, gputrace.trace(metrics=metrics):
+                pass
+            add.assert_called_once_with(period=asked)
 
     @in_child
     def test_before_cuda(self):

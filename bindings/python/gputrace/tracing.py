@@ -172,7 +172,7 @@ class Trace:
             self._writer = Writer(f"/proc/self/fd/{self._file.fileno()}", ctx=how["ctx"])
             reader = target.reader()
             if how["metrics"]:
-                reader.add_metrics(period=how["metrics"])
+                reader.add_metrics(period=0.0 if how["metrics"] is True else how["metrics"])
             target.resume()
         except BaseException:
             target.close()
@@ -339,7 +339,8 @@ def trace(*, attach: Sequence[Union[Object, Program]] = (), api: bool = False, c
                 (GPUTRACE_LIVE_COPIES), where their images can be found
     memcpy      record copies and memsets of memory, and when they ran: Trace.copies(), and in the file of
                 Trace.save()
-    metrics     sample metrics of the GPUs into the file of Trace.save(), each so many seconds; 0: do not
+    metrics     sample metrics of the GPUs into the file of Trace.save(), each so many seconds; True: each tenth
+                of a second; 0 or False: do not
     agent       path of libgputrace-agent.so; default: the installed one
     ring_bytes  room for what was not taken in yet, a power of two; default 4 MiB
     """
