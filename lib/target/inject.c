@@ -36,7 +36,7 @@ static int explain(const struct gputrace_target *target, int error)
 	} texts[] = {
 		{ EBUSY, "process %d is traced with this library already: end that first" },
 		{ ECHILD, "process %d was forked from a process that was traced: CUDA that was in use before does not work in it" },
-		{ ENOENT, "process %d cannot load a CUDA driver (libcuda.so.1)" },
+		{ ENOENT, "process %d cannot load a CUDA driver (libcuda.so.1): install NVIDIA's, or start it on the software device (man gputrace)" },
 		{ EPROTO, "the agent in process %d does not understand us: is it of another version of this library?" },
 	};
 
