@@ -16,6 +16,7 @@ static const char usage[] =
 	"print the records that its programs send, and its maps when the command has ended.\n"
 	"\n"
 	"  -a, --all         print elements that are zero as well\n"
+	"  -k, --kernels     print, after the maps, which kernel has which kernel_id\n"
 	TOOL_OPTIONS_HELP;
 
 /* Reasons for kernels to lack a program that are told. */
@@ -24,7 +25,7 @@ static const char usage[] =
 struct run {
 	struct tool tool;
 	struct gputrace_object *object;
-	int all;
+	int all, kernels;
 };
 
 static void handle(const struct gputrace_event *event, void *data)
@@ -184,19 +185,33 @@ static void print_maps(struct run *run)
 		print_map(map, run->all);
 }
 
+/* Whose numbers programs saw. */
+static void print_kernels(const struct run *run)
+{
+	const struct gputrace_kernel *kernel = NULL;
+
+	puts("kernels:");
+	while ((kernel = gputrace_target_next_kernel(run->tool.target, kernel)))
+		printf("  [%u] %s (process %d)\n", (unsigned)gputrace_kernel_get_id(kernel),
+		       tool_printable(gputrace_kernel_get_display_name(kernel)), gputrace_kernel_get_pid(kernel));
+}
+
 /* Options up to the next other word, or to "--". */
 static void parse_options(struct run *run, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "all", no_argument, NULL, 'a' },
+		{ "kernels", no_argument, NULL, 'k' },
 		TOOL_LONG_OPTIONS,
 		{ 0 }
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "+a" TOOL_SHORT_OPTIONS, options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+ak" TOOL_SHORT_OPTIONS, options, NULL)) != -1) {
 		if (option == 'a')
 			run->all = 1;
+		else if (option == 'k')
+			run->kernels = 1;
 		else
 			tool_option(&run->tool, option, optarg);
 	}
@@ -240,6 +255,8 @@ int main(int argc, char **argv)
 	tool_follow(&run.tool, handle, &run);
 
 	print_maps(&run);
+	if (run.kernels)
+		print_kernels(&run);
 	report_kernels(&run, "not in", 0);
 	report_kernels(&run, "not all in", 1);
 	attached = report_programs(&run);

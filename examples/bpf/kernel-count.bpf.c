@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many warps entered each kernel, by kernel id (see gputrace-kernels). */
+/* How many warps entered each kernel, by kernel id (gputrace-run --kernels names them). */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <gputrace/bpf/gputrace_gpu.h>

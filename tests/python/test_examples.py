@@ -28,7 +28,7 @@ def both(tool, *words):
 def alike(text):
     """Without what differs from run to run: processes and times."""
     text = re.sub(r"(?m)^( *\d+) +\d+( +\d+   sm)", r"\1 PID\2", text)
-    text = re.sub(r"\(process \d+, ", "(process PID, ", text)
+    text = re.sub(r"\(process \d+([,)])", r"(process PID\1", text)
     return re.sub(r"at most [\d.]+ us", "at most TIME", text)
 
 
@@ -47,6 +47,10 @@ class Twins(unittest.TestCase):
         self.assertIn("map entered:\n  [0] 96\nmap left:\n  [0] 96\n", said.stdout)
         self.assert_alike(both("run", "--device=sim", "examples/bpf/kernel-count.bpf.o", TARGET, "contexts"))
         self.assert_alike(both("run", "--device=sim", "-a", "examples/bpf/kernel-count.bpf.o", TARGET, "exits"))
+        said = self.assert_alike(both("run", "--device=sim", "-k", "examples/bpf/kernel-count.bpf.o", TARGET, "exits")).stdout
+        # One of the numbers of the map has the name of the kernel that ran: three warps, as above.
+        names = dict(re.findall(r"(?m)^  \[(\d+)\] (\S+) \(process \d+\)$", said[said.index("\nkernels:\n"):]))
+        self.assertIn("exits", [names[number] for number in re.findall(r"(?m)^  \[(\d+)\] 3$", said)])
 
     @unittest.skipIf(os.geteuid(), "uprobes need root")
     def test_run_uprobes(self):
