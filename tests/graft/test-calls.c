@@ -88,6 +88,11 @@ START_TEST(no_calls)
 }
 END_TEST
 
+static uint8_t *writable(const struct view *view, unsigned section)
+{
+	return (uint8_t *)(uintptr_t)gt_elf_bytes(&view->elf, section);
+}
+
 /* Code that is not at hand may name any register. */
 START_TEST(calls_away)
 {
@@ -104,6 +109,10 @@ START_TEST(calls_away)
 	look(&view, own, "ends_in_call");	/* of what its own section has */
 	gt_scan_code(&view.elf, &view.kernel, true, true, &scan);
 	ck_assert(!scan.calls_away);
+	/* Nor is it at hand where a jump leads to that is not relative. */
+	gt_word_write(writable(&view, view.kernel.text) + GT_WORD, (gt_word)GT_OPP_JMP | 4u << 9 | GT_PT << 12);
+	gt_scan_code(&view.elf, &view.kernel, true, true, &scan);
+	ck_assert(scan.calls_away);
 	gt_elf_close(&view.elf);
 	free(bytes.data);
 	free(own.data);
@@ -111,11 +120,6 @@ START_TEST(calls_away)
 END_TEST
 
 /* ---- what tells whose the functions are ---- */
-
-static uint8_t *writable(const struct view *view, unsigned section)
-{
-	return (uint8_t *)(uintptr_t)gt_elf_bytes(&view->elf, section);
-}
 
 /* Without the place of its call in the records the kernel calls anything. */
 START_TEST(not_in_the_records)

@@ -2,6 +2,7 @@
 /* Looks at a kernel's code before anything is done to it. */
 #include <string.h>
 
+#include "lib/agent/graft/calls.h"
 #include "lib/agent/graft/edit.h"
 
 #define FUNCTION_LIMIT (1u << 28)
@@ -21,7 +22,7 @@ static void scan_word(const struct gt_elf *elf, gt_word word, uint32_t at, bool 
 		else if (!scan->fewest_registers || value < scan->fewest_registers)
 			scan->fewest_registers = value;
 	}
-	scan->calls_away |= gt_op_proper(word) == GT_OPP_CALL_ABS || (gt_op_proper(word) == GT_OPP_CALL && !gt_has_target(word));
+	scan->calls_away |= gt_call_of(word, 0) != GT_CALL_NONE;
 	gt_uniform_mark(word, scan->uniform);
 }
 
@@ -42,7 +43,7 @@ static void scan_relocations(const struct gt_elf *elf, const struct gt_elf_kerne
 		else if ((entry && !offset) || (exit && gt_is_exit(gt_word_read(text + offset))))
 			scan->refusal = "the linker changes an instruction that would have to move";
 		else
-			scan->calls_away |= gt_op_proper(gt_word_read(text + offset)) == GT_OPP_CALL;
+			scan->calls_away |= gt_call_of(gt_word_read(text + offset), GT_MARK_LINKED) != GT_CALL_NONE;
 	}
 }
 
