@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define PRINT_BYTES_MAX 256
+#define DIGITS_19 10000000000000000000ull	/* a one and 19 zeros, the most that 64 bits hold */
 
 static int all_zero(const unsigned char *bytes, size_t size)
 {
@@ -44,10 +45,20 @@ void print_bytes(const void *data, size_t size)
 		printf(" ... (%zu bytes)", size);
 }
 
+/* Of at most 2^32 values: what is before the last 19 digits has 64 bits as well. */
+static void print_sum(unsigned __int128 sum)
+{
+	if (sum < DIGITS_19)
+		printf("sum %" PRIu64, (uint64_t)sum);
+	else
+		printf("sum %" PRIu64 "%019" PRIu64, (uint64_t)(sum / DIGITS_19), (uint64_t)(sum % DIGITS_19));
+}
+
 /* Values kept per thread, warp, block or SM: what they add up to, and how they are spread. */
 static void print_slots(const unsigned char *values, size_t value_size, uint32_t slots)
 {
-	uint64_t sum = 0, least = UINT64_MAX, most = 0;
+	uint64_t least = UINT64_MAX, most = 0;
+	unsigned __int128 sum = 0;
 	uint32_t used = 0;
 
 	for (uint32_t i = 0; i < slots; i++) {
@@ -58,8 +69,9 @@ static void print_slots(const unsigned char *values, size_t value_size, uint32_t
 		least = value < least ? value : least;
 		most = value > most ? value : most;
 	}
-	printf("sum %" PRIu64 ", %" PRIu32 " of %" PRIu32 " not zero, least %" PRIu64 ", most %" PRIu64,
-	       sum, used, slots, least, most);
+	print_sum(sum);
+	printf(", %" PRIu32 " of %" PRIu32 " not zero, least %" PRIu64 ", most %" PRIu64,
+	       used, slots, least, most);
 }
 
 static void print_value(const unsigned char *value, size_t value_size, uint32_t slots)

@@ -202,7 +202,7 @@ GPUTRACE_API int gputrace_map_delete(struct gputrace_map *map, int instance,
 
 /*
  * The sum of an element over its slots, of a map whose values are unsigned
- * integers of 4 or 8 bytes.  With GPUTRACE_INSTANCE_ALL over all instances as
+ * integers of 4 or 8 bytes, modulo 2^64.  With GPUTRACE_INSTANCE_ALL over all instances as
  * well; those without the key count as 0, and so does an array that is in no CUDA
  * context so far.  -ENOENT: none has the key; -EINVAL: values of another size; else
  * as lookup.

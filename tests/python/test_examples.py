@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import PATIENCE, SOURCE, TARGET, THREADS, main, unittest
+from common import PATIENCE, SOURCE, TARGET, THREADS, gputrace, main, unittest
 
 TWINS = SOURCE / "examples/python"
 
@@ -62,6 +62,33 @@ class Twins(unittest.TestCase):
         self.assertIn(f"map .bss:\n  [0] {calls}\n", said)
         self.assertIn("map gt_test_calls: of those that only the operating system's kernel uses, plain arrays alone can "
                       "be looked into from here\n", said)
+
+    def test_sum_that_needs_more_than_64_bits(self):
+        """Such as one of times."""
+        with tempfile.NamedTemporaryFile(suffix=".bpf.o") as file:
+            file.write(gputrace.compile_bpf("""
+                struct {
+                    __uint(type, GPUTRACE_MAP_TYPE_WARP_ARRAY);
+                    __uint(max_entries, 1);
+                    __type(key, __u32);
+                    __type(value, __u64);
+                } times SEC(".maps");
+
+                SEC("cuda.warp/entry:exits")
+                int on_entry(struct gputrace_gpu_ctx *ctx)
+                {
+                    __u32 zero = 0;
+                    __u64 *time = bpf_map_lookup_elem(&times, &zero);
+
+                    if (time)
+                        *time = 1ULL << 63;
+                    return 0;
+                }
+                """))
+            file.flush()
+            said = self.assert_alike(both("run", "--device=sim", file.name, TARGET, "exits")).stdout
+        # 3 warps: 3 * 2^63
+        self.assertRegex(said, r"\[0\] sum 27670116110564327424, 3 of \d+ not zero, least 0, most 9223372036854775808\n")
 
     def test_run_from_c(self):
         source = str(SOURCE / "examples/bpf/threads.bpf.c")
