@@ -5,15 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool (*on_calloc)(const char *file);
+calloc_handler *_Atomic on_calloc;
 
 __attribute__((visibility("default")))
 void *calloc(size_t count, size_t size)
 {
+	calloc_handler *handler = on_calloc;
 	Dl_info caller;
 	void *memory;
 
-	if (on_calloc && dladdr(__builtin_return_address(0), &caller) && on_calloc(caller.dli_fname))
+	if (handler && dladdr(__builtin_return_address(0), &caller) && handler(caller.dli_fname))
 		return NULL;
 	if (__builtin_mul_overflow(count, size, &size))
 		return NULL;

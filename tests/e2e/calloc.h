@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* Who asks, by the file that its code is in; true: it gets no memory.  NULL: nobody minds. */
-extern bool (*on_calloc)(const char *file);
+/* Who asks, by the file that its code is in; true: it gets no memory.  NULL: nobody minds.  Any thread may ask at any time. */
+typedef bool calloc_handler(const char *file);
+extern calloc_handler *_Atomic on_calloc;
 
 #endif
