@@ -91,14 +91,18 @@ static bool waits_for(gt_word word, gt_word before)
 	return barrier != GT_BARRIER_NONE && gt_bits(word, 116, 6) >> barrier & 1;
 }
 
-/*
- * In a run of those only what comes behind it has to wait: for them, and for what was there before as long as it did,
- * or until it is sure to be there.
- */
+/* As long as there were between what was before and what reads it, or until it is sure to be there. */
+static unsigned still_due(const struct gt_writer *w)
+{
+	unsigned rest = w->since < GT_STALL_RESULT ? GT_STALL_RESULT - w->since : 0;
+
+	return w->owed < rest ? w->owed : rest;
+}
+
+/* In a run of those only what comes behind it has to wait: for them, and for what was there before. */
 static unsigned stall_in_run(const struct gt_writer *w, unsigned index, gt_word word)
 {
-	unsigned rest = w->since < GT_STALL_RESULT ? GT_STALL_RESULT - w->since : 0, stall = w->owed < rest ? w->owed : rest;
-	unsigned moved = w->arch < 80 ? GT_STALL_MOVE_75 : GT_STALL_MOVE;
+	unsigned stall = still_due(w), moved = w->arch < 80 ? GT_STALL_MOVE_75 : GT_STALL_MOVE;
 
 	if (index + 1 < w->stub->count && !w->stub->targets[index + 1]) {
 		gt_word next = fill_in(w, w->stub->words[index + 1]);
@@ -115,8 +119,10 @@ gt_word gt_fill_in(struct gt_writer *w, unsigned index)
 	bool in_run = reads_nothing(w, word), jumps = gt_op(word) == GT_OP_BRA || gt_is_exit(word);
 
 	/* What it gives is there after a fixed time. */
-	if (w->stub->targets[index] || gt_op(word) == GT_OP_ULDC || !(in_run || jumps))
+	if (w->stub->targets[index] || gt_op(word) == GT_OP_ULDC || !(in_run || jumps)) {
+		w->owed = still_due(w);
 		w->since = 0;
+	}
 	if (w->stub->targets[index] || !in_run)
 		w->owed = 0;
 	if (in_run) {
