@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/util/file_limit.h"
+
 #define FOLDER "gputrace"
 #define TEMPORARY ".new-"
 #define STALE_SECONDS 3600	/* a temporary file this old was left behind */
@@ -78,6 +80,7 @@ void gt_cache_folder_write(int folder, const char *name, const void *data, size_
 {
 	static unsigned serial;
 	char temporary[64];
+	sigset_t signals;
 	bool ok;
 	int fd;
 
@@ -86,7 +89,9 @@ void gt_cache_folder_write(int folder, const char *name, const void *data, size_
 	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
+	gt_file_limit_hold(&signals);
 	ok = write_all(fd, data, size);
+	gt_file_limit_release(&signals);
 	ok &= close(fd) == 0;
 	if (!ok || renameat(folder, temporary, folder, name) < 0)
 		unlinkat(folder, temporary, 0);

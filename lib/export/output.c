@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/util/error.h"
+#include "lib/util/file_limit.h"
 
 #define BUFFER_BYTES 65536
 
@@ -53,10 +54,13 @@ int gt_output_open(const char *path, struct gt_output **ret_output)
 
 static int write_out(struct gt_output *output, const char *text, size_t size)
 {
+	sigset_t signals;
 	ssize_t done;
 
 	while (size) {
+		gt_file_limit_hold(&signals);
 		done = write(output->fd, text, size);
+		gt_file_limit_release(&signals);
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)

@@ -20,6 +20,7 @@
 #include "lib/target/context.h"
 #include "lib/target/target.h"
 #include "lib/util/error.h"
+#include "lib/util/file_limit.h"
 
 /*
  * Only processes of our own user (or root's) may ask for our shared memory; where we
@@ -179,6 +180,7 @@ static void replace_others(const struct gt_process *process)
 
 static bool serve_hello(struct gt_process *process, const struct gt_msg_hello *hello)
 {
+	sigset_t signals;
 	int r;
 
 	if (process->configured || (process->knocks && !knows_secret(process->target, hello->secret)))
@@ -191,11 +193,13 @@ static bool serve_hello(struct gt_process *process, const struct gt_msg_hello *h
 	/* While it waits: once it has its orders, it may have ended before it can be looked at. */
 	if (process->target->reader)
 		gt_reader_meet(process->target->reader, process);
+	gt_file_limit_hold(&signals);
 	r = configure(process);
+	gt_file_limit_release(&signals);
 	if (r)
 		gt_log(process->target->ctx, GPUTRACE_LOG_ERROR,
-		       "process %d (%s) could not be given its shared memory: %s", process->pid,
-		       process->command, strerror(-r));
+		       "process %d (%s) could not be given its shared memory: %s%s", process->pid,
+		       process->command, strerror(-r), r == -EFBIG ? " (the limit of ulimit -f goes for it as well)" : "");
 	return !r;
 }
 

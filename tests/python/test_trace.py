@@ -4,6 +4,8 @@ import errno
 import json
 import multiprocessing
 import os
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -77,6 +79,25 @@ class Tracing(unittest.TestCase):
             with mock.patch.object(gputrace.Reader, "add_metrics") as add, gputrace.trace(metrics=metrics):
                 pass
             add.assert_called_once_with(period=asked)
+
+    @in_child
+    def test_limit_of_file_sizes(self):
+        # Python ignores this signal; in a program that does not, we raise none.
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        whole = resource.getrlimit(resource.RLIMIT_FSIZE)
+        cuda = Cuda()
+        with self.assertRaises(gputrace.Error) as caught, gputrace.trace() as t:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, whole[1]))
+            cuda.launch("nothing")
+        self.assertEqual(caught.exception.errno, errno.EFBIG)
+        self.assertEqual(t.launches("nothing"), 1)
+        with self.assertRaises(gputrace.Error), gputrace.trace():
+            pass
+        resource.setrlimit(resource.RLIMIT_FSIZE, whole)
+        self.assertEqual(signal.pthread_sigmask(signal.SIG_BLOCK, []), set())
+        with gputrace.trace() as t:
+            cuda.launch("nothing")
+        self.assertEqual(t.launches("nothing"), 1)
 
     @in_child
     def test_before_cuda(self):
