@@ -108,8 +108,10 @@ void tool_option(struct tool *tool, int option, const char *value)
 
 static void log_line(void *data, int level, const char *text)
 {
-	(void)level;
-	tool_warn(data, "%s", text);
+	struct tool *tool = data;
+
+	tool->error_told |= level <= GPUTRACE_LOG_ERROR;
+	tool_warn(tool, "%s", text);
 }
 
 void tool_open(struct tool *tool)
@@ -337,7 +339,7 @@ void tool_follow(struct tool *tool, void (*handle)(const struct gputrace_event *
 
 int tool_finish(struct tool *tool, int did_something)
 {
-	if (tool->target && !tool->all && gputrace_target_count_agents(tool->target) == 0)
+	if (tool->target && !tool->all && !tool->error_told && gputrace_target_count_agents(tool->target) == 0)
 		tool_warn(tool, tool->device == GPUTRACE_DEVICE_SIM ?
 			  "the command did not use CUDA" :
 			  "the command did not use CUDA, or found no driver (libcuda.so.1) or no GPU; "

@@ -27,6 +27,7 @@ struct tool {
 	struct gputrace_ctx *ctx;
 	struct gputrace_target *target;	/* NULL: another process traces it */
 	struct gputrace_reader *reader;
+	int error_told;		/* the library had one for the user */
 	int status;		/* of the command, as the tool will return it */
 	int write_error;	/* errno of the standard output, 0: all is written */
 };

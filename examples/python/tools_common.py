@@ -120,7 +120,8 @@ class Tool:
         self.reader = None  # once there are events
         self.enough = False  # of what runs already
         level = gputrace.LogLevel.ERROR if options.quiet else gputrace.LogLevel.WARNING
-        self.ctx = gputrace.Context(lambda _, text: self.warn(text), level)
+        self.error_told = False
+        self.ctx = gputrace.Context(self.log, level)
         # The command writes to the same place: whole lines only.
         sys.stdout.reconfigure(line_buffering=True)
 
@@ -242,11 +243,15 @@ class Tool:
         if self.target.poll() is None:
             os.kill(self.target.pid, number)
 
+    def log(self, level, text):
+        self.error_told |= level <= gputrace.LogLevel.ERROR
+        self.warn(text)
+
     def finish(self, did_something):
         """The exit status; did_something false: nothing could be traced."""
         if not self.target:
             return 0 if did_something else EXIT_TOOL
-        if not self.everything and not self.target.agents:
+        if not self.everything and not self.error_told and not self.target.agents:
             self.warn("the command did not use CUDA" if self.options.device == "sim" else
                       "the command did not use CUDA, or found no driver (libcuda.so.1) or no GPU; "
                       "--device=sim runs it on the software device")

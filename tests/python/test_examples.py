@@ -63,6 +63,16 @@ class Twins(unittest.TestCase):
         self.assertIn("map gt_test_calls: of those that only the operating system's kernel uses, plain arrays alone can "
                       "be looked into from here\n", said)
 
+    def test_no_room_for_shared_memory(self):
+        """What the library says of a program that cannot be traced is not contradicted."""
+        limited = ["sh", "-c", 'ulimit -f 20; exec "$@"', "sh"]
+        twin = [sys.executable, str(TWINS / "gputrace-kernels")]
+        for tool in ["./gputrace-kernels"], twin:
+            done = start([*limited, *tool, "--device=sim", TARGET, "exits"])
+            self.assertEqual((done.stdout, done.returncode), ("96 threads left by 4 ways\n", 125), done.stderr)
+            self.assertRegex(done.stderr, r"^gputrace-kernels: process \d+ \(target\) could not be given its shared memory: "
+                             r"File too large \(the limit of ulimit -f goes for it as well\)\n$")
+
     def test_sum_that_needs_more_than_64_bits(self):
         """Such as one of times."""
         with tempfile.NamedTemporaryFile(suffix=".bpf.o") as file:
