@@ -404,6 +404,36 @@ START_TEST(barriers_are_handed_down)
 }
 END_TEST
 
+/* Between the two may be what announces itself: the reader of the count may wait for the load alone. */
+START_TEST(barriers_are_handed_down_past_others)
+{
+	struct bytes bytes = load("entry-aggregate", 90);
+	struct gt_graft_stub *stub;
+	unsigned counts = 0;
+	struct view view;
+	uint64_t at = 0;
+
+	look(&view, bytes, "__gt_stub");
+	while (gt_op(word(&view, at)) != 0x309)
+		at += GT_WORD;
+	ck_assert_uint_eq(gt_write_barrier(word(&view, at)), GT_BARRIER_NONE);
+	ck_assert(gt_loads_constant(word(&view, at + 2 * GT_WORD), GT_VALUE_BANK, true));
+	ck_assert_uint_eq(gt_write_barrier(word(&view, at + 2 * GT_WORD)), 3);
+	gt_word_write((uint8_t *)(uintptr_t)view.text + at + GT_WORD,
+		      gt_with(gt_make_read_special(8, 0), 110, 3, 4));	/* S2R R8, SR_LANEID */
+	gt_elf_close(&view.elf);
+	stub = open_bytes(bytes, GT_POINT_ENTRY);
+	for (unsigned i = 0; i < stub->count && !counts; i++) {
+		if (gt_op(stub->words[i]) != 0x309)
+			continue;
+		counts++;
+		ck_assert_uint_eq(gt_write_barrier(stub->words[i]), 3);
+	}
+	ck_assert_uint_eq(counts, 1);
+	gt_graft_stub_free(stub);
+}
+END_TEST
+
 /* What became of a load announces when it is there as the load did. */
 START_TEST(values_take_their_time)
 {
@@ -530,6 +560,7 @@ int main(void)
 	tcase_add_loop_test(tcase, exit_stubs_leave_the_warp_alone, 0, 3 * TEST_STUBS);
 	tcase_add_loop_test(tcase, values_of_the_block, 0, 3);
 	tcase_add_loop_test(tcase, barriers_are_handed_down, 0, 3);
+	tcase_add_test(tcase, barriers_are_handed_down_past_others);
 	tcase_add_test(tcase, values_take_their_time);
 	tcase_add_loop_test(tcase, accesses_without_descriptor, 0, 5);
 	tcase_add_loop_test(tcase, accesses_below, 0, 6);

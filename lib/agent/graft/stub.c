@@ -302,24 +302,32 @@ static bool is_replaced(gt_word word)
 	return gt_loads_constant(word, 0, false) || gt_loads_constant(word, GT_VALUE_BANK, true);
 }
 
-/* What takes its time may rely on the barrier of what does behind it, see gt_answers_late(): where that goes it gets the barrier. */
+/*
+ * What takes its time may rely on the barrier of what does behind it, see gt_answers_late(): of those that go it gets the one
+ * that is waited for first.  Whoever relies on another of them comes later.
+ */
 static void hand_down_barriers(struct gt_graft_stub *stub)
 {
 	/* At accesses the first is not what loads the stack pointer any more. */
-	unsigned since = stub->point < GT_POINT_LOAD ? 0 : 1;
+	unsigned begin = stub->point < GT_POINT_LOAD ? 0 : 1, barrier = GT_BARRIER_NONE, first = stub->count;
+	unsigned waits[GT_BARRIER_NONE + 1];	/* by barrier: the next that waits for it */
 
-	for (unsigned i = since; i < stub->count; i++) {
+	for (unsigned k = 0; k <= GT_BARRIER_NONE; k++)
+		waits[k] = stub->count;
+	for (unsigned i = stub->count; i-- > begin;) {
 		gt_word word = stub->words[i];
+		unsigned own = gt_write_barrier(word);
 
 		stub->reads_thread |= gt_reads_thread(word);
-		if (!gt_takes_time(word) || gt_answers_late(word))
-			continue;
-		for (; since < i; since++) {
-			gt_word before = stub->words[since];
-
-			if (is_replaced(word) && gt_answers_late(before) && gt_bits(before, 16, 8) != GT_RZ)
-				stub->words[since] = gt_with(before, 110, 3, gt_write_barrier(word));
+		if (gt_answers_late(word) && gt_bits(word, 16, 8) != GT_RZ) {
+			stub->words[i] = gt_with(word, 110, 3, barrier);
+		} else if (is_replaced(word) && waits[own] <= first) {
+			first = waits[own];
+			barrier = own;
 		}
+		for (unsigned k = 0; k < 6; k++)
+			if (gt_bits(word, 116, 6) >> k & 1)
+				waits[k] = i;
 	}
 }
 
