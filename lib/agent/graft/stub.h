@@ -34,11 +34,11 @@ static inline uint32_t gt_hidden_number(uint32_t hidden_offset, uint32_t moved, 
 
 /*
  * Compilers keep values that a whole block has in common in uniform registers,
- * which a warp has only once and the kernel may still need.  So the text of exit
+ * which a warp has only once and, at exit, the kernel may still need.  So the text of
  * stubs reads them from places in a constant bank that no stub has, at addresses
  * that compilers take for different in every thread.  Such a load goes to the
- * thread's own register and takes its time, and what takes its place may do so, too.
- * The hidden parameter, whose place differs from kernel to kernel, all stubs read that way.
+ * thread's own register and takes its time, and what takes its place may do so, too,
+ * or be a move, of the hidden parameter from where this kernel has it.
  */
 #define GT_VALUE_BANK 3u
 #define GT_VALUE_FIRST 4096u
