@@ -129,6 +129,27 @@ START_TEST(other_architectures)
 }
 END_TEST
 
+/* Compute capability 10.0 has not been seen to work: not unless asked for. */
+START_TEST(by_force)
+{
+	struct bytes kernels = load("kernels", 100);
+	struct gt_graft_stub *entry = open_stub("entry-two", 100);
+	struct gt_graft_plan plan = { .name = "three_exits", .kernel_id = 1, .entry = entry };
+	struct gt_graft_result result;
+	char why[GT_GRAFT_WHY] = "";
+	void *image;
+	size_t size;
+
+	ck_assert_int_eq(gt_graft(kernels.data, kernels.size, 0, &plan, 1, &image, &size, &result, why), -ENOENT);
+	ck_assert_str_eq(result.why, "probes have not been seen to work in machine code of this compute capability");
+	ck_assert_msg(!gt_graft(kernels.data, kernels.size, GT_GRAFT_FORCE, &plan, 1, &image, &size, &result, why), "%s %s", why, result.why);
+	ck_assert(result.done);
+	free(image);
+	gt_graft_stub_free(entry);
+	free(kernels.data);
+}
+END_TEST
+
 START_TEST(bad_plans)
 {
 	struct bytes kernels = load("kernels", 80);
@@ -162,6 +183,7 @@ int main(void)
 	tcase_add_test(tcase, launched_by_the_gpu);
 	tcase_add_test(tcase, blocks_must_still_fit);
 	tcase_add_test(tcase, other_architectures);
+	tcase_add_test(tcase, by_force);
 	tcase_add_test(tcase, bad_plans);
 	return run_case("refused", tcase);
 }

@@ -91,6 +91,8 @@ static int read_record(struct gt_graft_stub *stub, const struct gt_note_record *
 	case 0x50:	/* SPARSE_MMA_MASK */
 	case 0x5f:
 		return 0;
+	case 0x4a:	/* VRC_CTA_INIT_COUNT, since compute capability 10.0 */
+		return record->value ? -EINVAL : 0;
 	case GT_ATTR_CTAIDZ_USED:
 		stub->ctaidz = true;
 		return record->format == GT_FORMAT_NONE ? 0 : -EINVAL;
