@@ -423,6 +423,7 @@ START_TEST(barriers_are_handed_down_past_others)
 		      gt_with(gt_make_read_special(8, 0), 110, 3, 4));	/* S2R R8, SR_LANEID */
 	gt_elf_close(&view.elf);
 	stub = open_bytes(bytes, GT_POINT_ENTRY);
+	free(bytes.data);
 	for (unsigned i = 0; i < stub->count && !counts; i++) {
 		if (gt_op(stub->words[i]) != 0x309)
 			continue;
