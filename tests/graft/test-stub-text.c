@@ -88,6 +88,24 @@ START_TEST(nothing_is_called)
 }
 END_TEST
 
+/* Words of the hidden parameter, one or two by the statement's own type, whatever text comes behind it. */
+START_TEST(hidden_parameter)
+{
+	static const struct { const char *text, *written; } loads[] = {
+		{ "ld.param.b32 %r1, [__gt_launch+4];", "ld.const.u32 %r1, [%__gt_m+4736];" },
+		{ "ld.param.b32 %r1, [__gt_launch+4]; mov.b64 %rd1, 0;", "ld.const.u32 %r1, [%__gt_m+4736];" },
+		{ "ld.param.b64 %rd1, [__gt_launch+8];", "{ .reg .b32 %__gt_y, %__gt_z; ld.const.u32 %__gt_y, [%__gt_m+4800]; "
+		  "ld.const.u32 %__gt_z, [%__gt_m+4864]; mov.b64 %rd1, {%__gt_y, %__gt_z}; }" },
+	};
+	const char *text = loads[_i].text;
+	struct ptx_text out = { 0 };
+
+	ck_assert_ptr_eq(gt_stub_statement(&out, text, text + strlen(text), GT_EXIT_NONE, true), strchr(text, ';') + 1);
+	ck_assert_str_eq(out.data, loads[_i].written);
+	gt_text_free(&out);
+}
+END_TEST
+
 /* What would become several instructions stays as it is under a predicate. */
 START_TEST(predicated_statements_stay)
 {
@@ -313,6 +331,7 @@ int main(void)
 	tcase_add_test(tcase, threads_are_alone_at_exit);
 	tcase_add_test(tcase, accesses_are_told);
 	tcase_add_loop_test(tcase, nothing_is_called, 0, TEST_STUBS);
+	tcase_add_loop_test(tcase, hidden_parameter, 0, 3);
 	tcase_add_test(tcase, predicated_statements_stay);
 	tcase_add_test(tcase, calls_are_written_out);
 	tcase_add_loop_test(tcase, odd_texts_refused, 0, sizeof(odd_texts) / sizeof(odd_texts[0]));

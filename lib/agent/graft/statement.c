@@ -128,14 +128,13 @@ static bool write_launch(struct ptx_text *out, const struct operands *operands, 
 
 static bool write_any_launch(struct ptx_text *out, const char *text, const char *end)
 {
+	const char *narrow = behind(text, "ld.param.b32"), *wide = behind(text, "ld.param.b64");
 	struct operands operands;
-	const char *at;
 
-	if ((at = behind(text, "ld.param.b32")) || (at = behind(text, "ld.param.b64"))) {
-		operands = split(at, end);
-		return write_launch(out, &operands, strstr(text, "b64") < at);
-	}
-	return false;
+	if (!narrow && !wide)
+		return false;
+	operands = split(wide ? wide : narrow, end);
+	return write_launch(out, &operands, wide);
 }
 
 /* ---- numbers and places on the stack ---- */
