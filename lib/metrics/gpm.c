@@ -114,7 +114,7 @@ static bool put(const struct gt_gpm *gpm, const struct gt_nvml *nvml, struct gt_
 static bool wait_until_due(const struct gt_gpm *gpm)
 {
 	uint64_t time = gpm->earlier_time + APART_NS;
-	struct timespec t = { .tv_sec = (time_t)(time / 1000000000u), .tv_nsec = (long)(time % 1000000000u) };
+	struct timespec t = gt_reader_moment(time);
 
 	if (!gpm->earlier_time)
 		return true;

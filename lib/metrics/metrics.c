@@ -52,7 +52,7 @@ static void sample_all(struct gt_metrics *metrics, unsigned count)
 /* false: that time has come.  Called with the lock. */
 static bool wait_until(struct gt_metrics *metrics, uint64_t time)
 {
-	struct timespec t = { .tv_sec = (time_t)(time / 1000000000u), .tv_nsec = (long)(time % 1000000000u) };
+	struct timespec t = gt_reader_moment(time);
 
 	return pthread_cond_timedwait(&metrics->changed, &metrics->lock, &t) != ETIMEDOUT;
 }
@@ -66,6 +66,19 @@ static void destroy(struct gt_metrics *metrics)
 	pthread_cond_destroy(&metrics->changed);
 	pthread_mutex_destroy(&metrics->lock);
 	free(metrics);
+}
+
+/* What destroy() gives back, but for the library. */
+static void prepare(struct gt_metrics *metrics)
+{
+	pthread_condattr_t attributes;
+
+	gt_outbox_init(&metrics->outbox);
+	pthread_mutex_init(&metrics->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&metrics->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
 }
 
 static void *run(void *data)
@@ -123,15 +136,9 @@ static bool stop(struct gt_metrics *metrics)
 /* With no signal: those of the program are for its own threads. */
 static int start(struct gt_metrics *metrics)
 {
-	pthread_condattr_t attributes;
 	sigset_t all, before;
 	int error;
 
-	pthread_mutex_init(&metrics->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&metrics->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
 	metrics->pid = getpid();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -175,10 +182,10 @@ static bool is_wanted(const struct gputrace_target *target, int pid)
 
 static void push(struct gputrace_reader *reader, const struct gt_metric *metric)
 {
-	reader->metrics->found_processes |= metric->pid != 0;
 	bool reasons = gt_reasons_are(metric->name);
 	struct gt_queued *queued = gt_queued_new(GPUTRACE_EVENT_METRIC, NULL, reasons ? GT_REASONS_SIZE : 0);
 
+	reader->metrics->found_processes |= metric->pid != 0;
 	if (queued) {
 		queued->event.time = metric->time;
 		queued->event.end = metric->end;
@@ -296,17 +303,14 @@ int gputrace_reader_add_metrics(struct gputrace_reader *reader, const struct gpu
 		free(metrics);
 		return r;
 	}
-	gt_outbox_init(&metrics->outbox);
+	prepare(metrics);
 	if (reader->target->kind == GT_TARGET_WATCHED)
 		r = gt_machine_add_gpus(reader->target, &metrics->nvml);
 	if (!r)
 		r = start(metrics);
-	if (r) {
-		gt_nvml_close(&metrics->nvml);
-		gt_outbox_free(&metrics->outbox);
-		free(metrics);
-		return r;
-	}
-	reader->metrics = metrics;
-	return 0;
+	if (r)
+		destroy(metrics);
+	else
+		reader->metrics = metrics;
+	return r;
 }

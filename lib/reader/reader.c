@@ -31,6 +31,11 @@ uint64_t gt_reader_now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+struct timespec gt_reader_moment(uint64_t time)
+{
+	return (struct timespec){ .tv_sec = (time_t)(time / 1000000000u), .tv_nsec = (long)(time % 1000000000u) };
+}
+
 void gt_reader_push(struct gputrace_reader *reader, struct gt_queued *queued)
 {
 	uint64_t now = gt_reader_now();

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "lib/reader/queue.h"
 #include "lib/reader/records.h"
@@ -34,7 +35,9 @@ struct gputrace_reader {
 	uint8_t payload[GT_RECORD_MAX_PAYLOAD] __attribute__((aligned(8)));
 };
 
+/* CLOCK_MONOTONIC ns, and such a time as functions that wait for it want it. */
 uint64_t gt_reader_now(void);
+struct timespec gt_reader_moment(uint64_t time);
 
 /* Queue an event; counts it as lost when there is no memory. */
 void gt_reader_push(struct gputrace_reader *reader, struct gt_queued *queued);
