@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/util/file_limit.h"
+#include "lib/util/write_all.h"
 
 #define FOLDER "gputrace"
 #define TEMPORARY ".new-"
@@ -60,27 +60,10 @@ int gt_cache_folder_open(bool create)
 	return fd;
 }
 
-static bool write_all(int fd, const char *data, size_t size)
-{
-	ssize_t n;
-
-	while (size) {
-		n = write(fd, data, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		data += n;
-		size -= (size_t)n;
-	}
-	return true;
-}
-
 void gt_cache_folder_write(int folder, const char *name, const void *data, size_t size)
 {
 	static unsigned serial;
 	char temporary[64];
-	sigset_t signals;
 	bool ok;
 	int fd;
 
@@ -89,9 +72,7 @@ void gt_cache_folder_write(int folder, const char *name, const void *data, size_
 	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	gt_file_limit_hold(&signals);
-	ok = write_all(fd, data, size);
-	gt_file_limit_release(&signals);
+	ok = !gt_write_all(fd, data, size);
 	ok &= close(fd) == 0;
 	if (!ok || renameat(folder, temporary, folder, name) < 0)
 		unlinkat(folder, temporary, 0);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/util/error.h"
-#include "lib/util/file_limit.h"
+#include "lib/util/write_all.h"
 
 #define BUFFER_BYTES 65536
 
@@ -26,7 +26,7 @@ struct gt_output {
 
 static int fail(struct gt_output *output, int error)
 {
-	output->error = error ? error : -EIO;
+	output->error = error;
 	return gt_error(output->error, "writing %s: %s", output->path, strerror(-output->error));
 }
 
@@ -54,21 +54,9 @@ int gt_output_open(const char *path, struct gt_output **ret_output)
 
 static int write_out(struct gt_output *output, const char *text, size_t size)
 {
-	sigset_t signals;
-	ssize_t done;
+	int r = gt_write_all(output->fd, text, size);
 
-	while (size) {
-		gt_file_limit_hold(&signals);
-		done = write(output->fd, text, size);
-		gt_file_limit_release(&signals);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return fail(output, done < 0 ? -errno : -EIO);
-		text += done;
-		size -= (size_t)done;
-	}
-	return 0;
+	return r ? fail(output, r) : 0;
 }
 
 static int flush(struct gt_output *output)

@@ -14,6 +14,7 @@
 #include "lib/target/area.h"
 #include "lib/target/target.h"
 #include "lib/util/error.h"
+#include "lib/util/write_all.h"
 
 /* Memory that fills itself through stdio. */
 struct text {
@@ -45,21 +46,6 @@ static uint32_t put_string(struct text *strings, const char *string)
 		return UINT32_MAX;
 	fwrite(string, 1, strlen(string) + 1, strings->file);
 	return (uint32_t)offset;
-}
-
-static int write_all(int fd, const void *bytes, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, bytes, size);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			bytes = (const char *)bytes + n;
-			size -= (size_t)n;
-		}
-	}
-	return 0;
 }
 
 static void collect(const struct gputrace_target *target, struct text *ptx, struct text *strings,
@@ -221,17 +207,17 @@ int gt_config_make(const struct gputrace_target *target)
 	config.string_size = (uint32_t)strings.size;
 	fd = r ? -1 : memfd_create("gputrace-config", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd >= 0) {
-		r = write_all(fd, &config, sizeof(config));
+		r = gt_write_all(fd, &config, sizeof(config));
 		if (!r)
-			r = write_all(fd, records, config.probe_count * sizeof(records[0]));
+			r = gt_write_all(fd, records, config.probe_count * sizeof(records[0]));
 		if (!r)
-			r = write_all(fd, shared, config.shared_count * sizeof(shared[0]));
+			r = gt_write_all(fd, shared, config.shared_count * sizeof(shared[0]));
 		if (!r)
-			r = write_all(fd, spread, config.spread_count * sizeof(spread[0]));
+			r = gt_write_all(fd, spread, config.spread_count * sizeof(spread[0]));
 		if (!r)
-			r = write_all(fd, ptx.bytes, ptx.size);
+			r = gt_write_all(fd, ptx.bytes, ptx.size);
 		if (!r)
-			r = write_all(fd, strings.bytes, strings.size);
+			r = gt_write_all(fd, strings.bytes, strings.size);
 		if (!r && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
 			r = -errno;
 		if (r) {
