@@ -100,6 +100,15 @@ gt_word word(const struct view *view, uint64_t at)
 	return gt_word_read(view->text + at);
 }
 
+uint64_t exit_leads_to(const struct view *before, const struct view *after, unsigned arch)
+{
+	uint64_t at = GT_WORD;
+
+	while (!gt_is_exit(word(before, at)))
+		at += GT_WORD;
+	return (uint64_t)gt_target(word(after, at), arch, (int64_t)at);
+}
+
 /* Older architectures keep parameters above 4096 bytes elsewhere. */
 uint32_t base_of(unsigned arch, const char *kernel)
 {

@@ -55,5 +55,7 @@ struct view {
 
 void look(struct view *view, struct bytes bytes, const char *name);
 gt_word word(const struct view *view, uint64_t at);
+/* Where the first exit behind the entry leads: to the exits' stub.  before, after: the same kernel, which has an exit. */
+uint64_t exit_leads_to(const struct view *before, const struct view *after, unsigned arch);
 
 #endif

@@ -142,15 +142,13 @@ START_TEST(the_check_sees_wrong_stubs)
 	unsigned arch = archs[_i];
 	struct view before, after;
 	struct grafted g;
-	uint64_t entry, exit = 0, at;
+	uint64_t entry, exit;
 
 	graft(&g, arch, "entry", "exit");
 	look(&before, g.before, "three_exits");
 	look(&after, g.after, "three_exits");
 	entry = (before.size + 127) / 128 * 128;
-	for (at = GT_WORD; at < before.size && !exit; at += GT_WORD)
-		if (gt_is_exit(word(&before, at)))
-			exit = (uint64_t)gt_target(word(&after, at), arch, (int64_t)at);
+	exit = exit_leads_to(&before, &after, arch);
 	ck_assert_uint_gt(exit, entry);
 	spoil(&g, &after, entry + GT_WORD, gt_make_branch(arch, (int64_t)(entry + GT_WORD), 32));
 	spoil(&g, &after, entry + GT_WORD, gt_make_branch(arch, (int64_t)(entry + GT_WORD), (int64_t)exit));

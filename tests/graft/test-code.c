@@ -191,7 +191,7 @@ START_TEST(the_entry_keeps_for_the_exit)
 {
 	unsigned arch = archs[_i], i = index_of("three_exits"), kept;
 	struct view before, after;
-	uint64_t entry, exit = 0;
+	uint64_t entry, exit;
 	struct grafted g;
 
 	graft(&g, arch, "entry-two", "exit-block");
@@ -199,9 +199,7 @@ START_TEST(the_entry_keeps_for_the_exit)
 	look(&before, g.before, "three_exits");
 	look(&after, g.after, "three_exits");
 	entry = (before.size + 127) / 128 * 128;
-	for (uint64_t at = GT_WORD; at < before.size && !exit; at += GT_WORD)
-		if (gt_is_exit(word(&before, at)))
-			exit = (uint64_t)gt_target(word(&after, at), arch, (int64_t)at);
+	exit = exit_leads_to(&before, &after, arch);
 	if (arch < 90) {
 		ck_assert_uint_eq(kept, 0);
 	} else {
@@ -295,9 +293,7 @@ START_TEST(runs_of_moves)
 	kept = g.results[index_of("no_params")].kept ? g.results[index_of("no_params")].kept : 256;
 	look(&view, g.after, "no_params");
 	look(&old, g.before, "no_params");
-	for (at = GT_WORD; !gt_is_exit(word(&old, at)); at += GT_WORD)
-		;
-	at = (uint64_t)gt_target(word(&view, at), 90, (int64_t)at) + GT_WORD;
+	at = exit_leads_to(&old, &view, 90) + GT_WORD;
 	for (unsigned i = 0; i < g.exit->count; i++, at += GT_WORD) {
 		gt_word new = word(&view, at);
 		struct since *each[] = { &result, &uniform, &move };
