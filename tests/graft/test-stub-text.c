@@ -106,6 +106,30 @@ START_TEST(hidden_parameter)
 }
 END_TEST
 
+/* The block's and the grid's numbers and the multiprocessor, 64 bytes apart from 4096 on; other registers are read as they are. */
+START_TEST(special_registers)
+{
+	static const struct { const char *name; unsigned at; } registers[] = {
+		{ "%ntid.x", 4096 }, { "%ntid.y", 4160 }, { "%ntid.z", 4224 }, { "%nctaid.x", 4288 }, { "%nctaid.y", 4352 },
+		{ "%nctaid.z", 4416 }, { "%ctaid.x", 4480 }, { "%ctaid.y", 4544 }, { "%ctaid.z", 4608 }, { "%smid", 5120 },
+		{ "%tid.x", 0 }, { "%nsmid", 0 }, { "%ctaid", 0 }, { "%ctaid.w", 0 },
+	};
+	char text[64], written[64];
+
+	for (unsigned i = 0; i < sizeof(registers) / sizeof(registers[0]); i++) {
+		struct ptx_text out = { 0 };
+
+		snprintf(text, sizeof(text), "mov.u32 %%r1, %s;", registers[i].name);
+		snprintf(written, sizeof(written), "ld.const.u32 %%r1, [%%__gt_m+%u];", registers[i].at);
+		ck_assert_ptr_eq(gt_stub_statement(&out, text, text + strlen(text), GT_EXIT_NONE, true),
+				 registers[i].at ? strchr(text, ';') + 1 : NULL);
+		if (registers[i].at)
+			ck_assert_str_eq(out.data, written);
+		gt_text_free(&out);
+	}
+}
+END_TEST
+
 /* What would become several instructions stays as it is under a predicate. */
 START_TEST(predicated_statements_stay)
 {
@@ -332,6 +356,7 @@ int main(void)
 	tcase_add_test(tcase, accesses_are_told);
 	tcase_add_loop_test(tcase, nothing_is_called, 0, TEST_STUBS);
 	tcase_add_loop_test(tcase, hidden_parameter, 0, 3);
+	tcase_add_test(tcase, special_registers);
 	tcase_add_test(tcase, predicated_statements_stay);
 	tcase_add_test(tcase, calls_are_written_out);
 	tcase_add_loop_test(tcase, odd_texts_refused, 0, sizeof(odd_texts) / sizeof(odd_texts[0]));

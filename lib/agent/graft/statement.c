@@ -62,22 +62,22 @@ static int value_of(const struct operands *operands)
 		const char *name;
 		int value;
 	} specials[] = {
-		{ "%ntid.", GT_VALUE_BLOCK_SIZE }, { "%nctaid.", GT_VALUE_GRID_SIZE }, { "%ctaid.", GT_VALUE_BLOCK },
+		{ "%ntid.x", GT_VALUE_BLOCK_SIZE },
+		{ "%ntid.y", GT_VALUE_BLOCK_SIZE + 1 },
+		{ "%ntid.z", GT_VALUE_BLOCK_SIZE + 2 },
+		{ "%nctaid.x", GT_VALUE_GRID_SIZE },
+		{ "%nctaid.y", GT_VALUE_GRID_SIZE + 1 },
+		{ "%nctaid.z", GT_VALUE_GRID_SIZE + 2 },
+		{ "%ctaid.x", GT_VALUE_BLOCK },
+		{ "%ctaid.y", GT_VALUE_BLOCK + 1 },
+		{ "%ctaid.z", GT_VALUE_BLOCK + 2 },
+		{ "%smid", GT_VALUE_SM },
 	};
-	static const char sm[] = "%smid";
 
-	if (operands->count == 2 && operands->length[1] == strlen(sm) && !strncmp(operands->at[1], sm, strlen(sm)))
-		return GT_VALUE_SM;
-
-	for (unsigned i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
-		size_t length = strlen(specials[i].name);
-		char axis;
-
-		if (operands->count != 2 || operands->length[1] <= length ||
-		    strncmp(operands->at[1], specials[i].name, length))
-			continue;
-		axis = operands->at[1][length];
-		return axis >= 'x' && axis <= 'z' ? specials[i].value + axis - 'x' : -1;
+	for (unsigned i = 0; operands->count == 2 && i < sizeof(specials) / sizeof(specials[0]); i++) {
+		if (operands->length[1] == strlen(specials[i].name) &&
+		    !strncmp(operands->at[1], specials[i].name, operands->length[1]))
+			return specials[i].value;
 	}
 	return -1;
 }
