@@ -192,13 +192,13 @@ enum gt_nvml_return nvmlDeviceGetPowerUsage(gt_nvml_device device, uint32_t *ret
 	return give(ret_milliwatts, (uint32_t)(now_on(CLOCK_MONOTONIC) / 1000000 % 1000000));
 }
 
-enum gt_nvml_return nvmlDeviceGetTemperature(gt_nvml_device device, enum gt_nvml_sensor sensor, uint32_t *ret_celsius)
+enum gt_nvml_return nvmlDeviceGetTemperature(gt_nvml_device device, uint32_t sensor, uint32_t *ret_celsius)
 {
 	ANSWER(device);
 	return sensor == GT_NVML_SENSOR_GPU ? give(ret_celsius, 50 + device->number) : GT_NVML_INVALID_ARGUMENT;
 }
 
-enum gt_nvml_return nvmlDeviceGetClockInfo(gt_nvml_device device, enum gt_nvml_clock clock, uint32_t *ret_mhz)
+enum gt_nvml_return nvmlDeviceGetClockInfo(gt_nvml_device device, uint32_t clock, uint32_t *ret_mhz)
 {
 	ANSWER(device);
 	return give(ret_mhz, (clock == GT_NVML_CLOCK_SM ? 1980 : 2619) - device->number);
@@ -211,7 +211,7 @@ enum gt_nvml_return nvmlDeviceGetCurrentClocksEventReasons(gt_nvml_device device
 	return GT_NVML_SUCCESS;
 }
 
-enum gt_nvml_return nvmlDeviceGetPcieThroughput(gt_nvml_device device, enum gt_nvml_pcie way, uint32_t *ret_kb)
+enum gt_nvml_return nvmlDeviceGetPcieThroughput(gt_nvml_device device, uint32_t way, uint32_t *ret_kb)
 {
 	ANSWER(device);
 	return give(ret_kb, (way == GT_NVML_PCIE_TX ? 1000 : 2000) * (device->number + 1));

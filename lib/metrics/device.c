@@ -8,21 +8,14 @@
 
 /* ---- what the driver has a number for ---- */
 
-static enum gt_nvml_return read_gpu(const struct gt_nvml *nvml, gt_nvml_device device, double *ret_value)
+/* Of the GPU, and of its memory. */
+static enum gt_nvml_return read_utilization(const struct gt_nvml *nvml, gt_nvml_device device, double *ret_values)
 {
 	struct gt_nvml_utilization utilization = { 0 };
 	enum gt_nvml_return result = GT_NVML_CALL(nvml, nvmlDeviceGetUtilizationRates, device, &utilization);
 
-	*ret_value = utilization.gpu;
-	return result;
-}
-
-static enum gt_nvml_return read_memory_controller(const struct gt_nvml *nvml, gt_nvml_device device, double *ret_value)
-{
-	struct gt_nvml_utilization utilization = { 0 };
-	enum gt_nvml_return result = GT_NVML_CALL(nvml, nvmlDeviceGetUtilizationRates, device, &utilization);
-
-	*ret_value = utilization.memory;
+	ret_values[0] = utilization.gpu;
+	ret_values[1] = utilization.memory;
 	return result;
 }
 
@@ -44,33 +37,30 @@ static enum gt_nvml_return read_power(const struct gt_nvml *nvml, gt_nvml_device
 	return result;
 }
 
-static enum gt_nvml_return read_temperature(const struct gt_nvml *nvml, gt_nvml_device device, double *ret_value)
+/* One of those that a function of the driver's has; NULL: the driver does not have it. */
+static enum gt_nvml_return read_which(enum gt_nvml_return (*function)(gt_nvml_device, uint32_t which, uint32_t *ret_number),
+				      gt_nvml_device device, uint32_t which, double *ret_value)
 {
-	uint32_t celsius = 0;
-	enum gt_nvml_return result = GT_NVML_CALL(nvml, nvmlDeviceGetTemperature, device, GT_NVML_SENSOR_GPU, &celsius);
+	uint32_t number = 0;
+	enum gt_nvml_return result = function ? function(device, which, &number) : GT_NVML_FUNCTION_NOT_FOUND;
 
-	*ret_value = celsius;
+	*ret_value = number;
 	return result;
 }
 
-static enum gt_nvml_return read_clock(const struct gt_nvml *nvml, gt_nvml_device device, enum gt_nvml_clock clock,
-				      double *ret_value)
+static enum gt_nvml_return read_temperature(const struct gt_nvml *nvml, gt_nvml_device device, double *ret_value)
 {
-	uint32_t mhz = 0;
-	enum gt_nvml_return result = GT_NVML_CALL(nvml, nvmlDeviceGetClockInfo, device, clock, &mhz);
-
-	*ret_value = mhz;
-	return result;
+	return read_which(nvml->nvmlDeviceGetTemperature, device, GT_NVML_SENSOR_GPU, ret_value);
 }
 
 static enum gt_nvml_return read_sm_clock(const struct gt_nvml *nvml, gt_nvml_device device, double *ret_value)
 {
-	return read_clock(nvml, device, GT_NVML_CLOCK_SM, ret_value);
+	return read_which(nvml->nvmlDeviceGetClockInfo, device, GT_NVML_CLOCK_SM, ret_value);
 }
 
 static enum gt_nvml_return read_memory_clock(const struct gt_nvml *nvml, gt_nvml_device device, double *ret_value)
 {
-	return read_clock(nvml, device, GT_NVML_CLOCK_MEMORY, ret_value);
+	return read_which(nvml->nvmlDeviceGetClockInfo, device, GT_NVML_CLOCK_MEMORY, ret_value);
 }
 
 static enum gt_nvml_return read_reasons(const struct gt_nvml *nvml, gt_nvml_device device, double *ret_value)
@@ -83,42 +73,35 @@ static enum gt_nvml_return read_reasons(const struct gt_nvml *nvml, gt_nvml_devi
 	return result;
 }
 
-static enum gt_nvml_return read_pcie(const struct gt_nvml *nvml, gt_nvml_device device, enum gt_nvml_pcie way,
-				     double *ret_value)
-{
-	uint32_t kb = 0;
-	enum gt_nvml_return result = GT_NVML_CALL(nvml, nvmlDeviceGetPcieThroughput, device, way, &kb);
-
-	*ret_value = kb;
-	return result;
-}
-
 static enum gt_nvml_return read_pcie_tx(const struct gt_nvml *nvml, gt_nvml_device device, double *ret_value)
 {
-	return read_pcie(nvml, device, GT_NVML_PCIE_TX, ret_value);
+	return read_which(nvml->nvmlDeviceGetPcieThroughput, device, GT_NVML_PCIE_TX, ret_value);
 }
 
 static enum gt_nvml_return read_pcie_rx(const struct gt_nvml *nvml, gt_nvml_device device, double *ret_value)
 {
-	return read_pcie(nvml, device, GT_NVML_PCIE_RX, ret_value);
+	return read_which(nvml->nvmlDeviceGetPcieThroughput, device, GT_NVML_PCIE_RX, ret_value);
 }
 
-/* The driver takes 20 ms for each of the last two. */
+#define ANSWERS_MAX 2
+
+/* Answers to one question come one after the other.  The driver takes 20 ms for each of the last two. */
 static const struct {
 	const char *name, *unit;
 	uint32_t select;
-	enum gt_nvml_return (*read)(const struct gt_nvml *nvml, gt_nvml_device device, double *ret_value);
+	enum gt_nvml_return (*read)(const struct gt_nvml *nvml, gt_nvml_device device, double *ret_values);
+	unsigned answer;		/* of ret_values; with the first of them it is asked */
 } readings[] = {
-	{ "utilization.gpu", "%", GPUTRACE_METRICS_UTILIZATION, read_gpu },
-	{ "utilization.memory", "%", GPUTRACE_METRICS_UTILIZATION, read_memory_controller },
-	{ "memory.used", "bytes", GPUTRACE_METRICS_MEMORY, read_memory },
-	{ "power.draw", "W", GPUTRACE_METRICS_POWER, read_power },
-	{ "temperature.gpu", "C", GPUTRACE_METRICS_TEMPERATURE, read_temperature },
-	{ "clocks.sm", "MHz", GPUTRACE_METRICS_CLOCKS, read_sm_clock },
-	{ "clocks.mem", "MHz", GPUTRACE_METRICS_CLOCKS, read_memory_clock },
-	{ "clocks_event_reasons.active", "bits", GPUTRACE_METRICS_CLOCKS, read_reasons },
-	{ "pcie.tx", "KB/s", GPUTRACE_METRICS_PCIE, read_pcie_tx },
-	{ "pcie.rx", "KB/s", GPUTRACE_METRICS_PCIE, read_pcie_rx },
+	{ "utilization.gpu", "%", GPUTRACE_METRICS_UTILIZATION, read_utilization, 0 },
+	{ "utilization.memory", "%", GPUTRACE_METRICS_UTILIZATION, read_utilization, 1 },
+	{ "memory.used", "bytes", GPUTRACE_METRICS_MEMORY, read_memory, 0 },
+	{ "power.draw", "W", GPUTRACE_METRICS_POWER, read_power, 0 },
+	{ "temperature.gpu", "C", GPUTRACE_METRICS_TEMPERATURE, read_temperature, 0 },
+	{ "clocks.sm", "MHz", GPUTRACE_METRICS_CLOCKS, read_sm_clock, 0 },
+	{ "clocks.mem", "MHz", GPUTRACE_METRICS_CLOCKS, read_memory_clock, 0 },
+	{ "clocks_event_reasons.active", "bits", GPUTRACE_METRICS_CLOCKS, read_reasons, 0 },
+	{ "pcie.tx", "KB/s", GPUTRACE_METRICS_PCIE, read_pcie_tx, 0 },
+	{ "pcie.rx", "KB/s", GPUTRACE_METRICS_PCIE, read_pcie_rx, 0 },
 };
 #define READINGS (sizeof(readings) / sizeof(readings[0]))
 _Static_assert(GT_MISSING_READINGS + READINGS <= GT_MISSING_GPM, "bits of their own");
@@ -126,15 +109,21 @@ _Static_assert(GT_MISSING_READINGS + READINGS <= GT_MISSING_GPM, "bits of their 
 static void take_readings(struct gt_metric_device *device, const struct gt_nvml *nvml, uint32_t select,
 			  struct gt_outbox *outbox)
 {
-	for (unsigned i = 0; i < READINGS; i++) {
-		struct gt_metric metric = { .gpu = device->gpu, .name = readings[i].name, .unit = readings[i].unit };
-		enum gt_nvml_return result;
+	struct gt_metric metric = { .gpu = device->gpu };
+	enum gt_nvml_return result = 0;
+	double answers[ANSWERS_MAX] = { 0 };
 
+	for (unsigned i = 0; i < READINGS; i++) {
 		if (!(readings[i].select & select) || gt_missing_is(&device->missing, GT_MISSING_READINGS + i))
 			continue;
-		metric.time = gt_reader_now();
-		result = readings[i].read(nvml, device->handle, &metric.value);
-		metric.end = gt_reader_now();
+		if (!readings[i].answer) {
+			metric.time = gt_reader_now();
+			result = readings[i].read(nvml, device->handle, answers);
+			metric.end = gt_reader_now();
+		}
+		metric.name = readings[i].name;
+		metric.unit = readings[i].unit;
+		metric.value = answers[readings[i].answer];
 		if (result)
 			gt_missing_add(&device->missing, GT_MISSING_READINGS + i, readings[i].name, nvml, result);
 		else

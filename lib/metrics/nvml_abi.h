@@ -55,6 +55,7 @@ struct gt_nvml_process_utilization {
 	uint32_t sm, memory, encoder, decoder;
 };
 
+/* Which of several: enums of the vendor's, of 4 bytes each, that its functions take. */
 enum gt_nvml_clock { GT_NVML_CLOCK_SM = 1, GT_NVML_CLOCK_MEMORY = 2 };
 enum gt_nvml_pcie { GT_NVML_PCIE_TX = 0, GT_NVML_PCIE_RX = 1 };
 enum gt_nvml_sensor { GT_NVML_SENSOR_GPU = 0 };
@@ -110,10 +111,10 @@ struct gt_nvml_gpm_support {
 	X(nvmlDeviceGetUtilizationRates, (gt_nvml_device device, struct gt_nvml_utilization *ret_utilization)) \
 	X(nvmlDeviceGetMemoryInfo_v2, (gt_nvml_device device, struct gt_nvml_memory *memory)) \
 	X(nvmlDeviceGetPowerUsage, (gt_nvml_device device, uint32_t *ret_milliwatts)) \
-	X(nvmlDeviceGetTemperature, (gt_nvml_device device, enum gt_nvml_sensor sensor, uint32_t *ret_celsius)) \
-	X(nvmlDeviceGetClockInfo, (gt_nvml_device device, enum gt_nvml_clock clock, uint32_t *ret_mhz)) \
+	X(nvmlDeviceGetTemperature, (gt_nvml_device device, uint32_t sensor, uint32_t *ret_celsius)) \
+	X(nvmlDeviceGetClockInfo, (gt_nvml_device device, uint32_t clock, uint32_t *ret_mhz)) \
 	X(nvmlDeviceGetCurrentClocksEventReasons, (gt_nvml_device device, uint64_t *ret_reasons)) \
-	X(nvmlDeviceGetPcieThroughput, (gt_nvml_device device, enum gt_nvml_pcie way, uint32_t *ret_kb)) \
+	X(nvmlDeviceGetPcieThroughput, (gt_nvml_device device, uint32_t way, uint32_t *ret_kb)) \
 	X(nvmlDeviceGetComputeRunningProcesses_v3, \
 	  (gt_nvml_device device, uint32_t *count, struct gt_nvml_process *processes)) \
 	X(nvmlDeviceGetProcessUtilization, (gt_nvml_device device, struct gt_nvml_process_utilization *samples, \

@@ -33,7 +33,6 @@ START_TEST(sizes_are_the_vendors)
 	ck_assert_uint_eq(offsetof(struct gt_nvml_gpm_request, metrics), 24);
 	ck_assert_uint_eq(sizeof(struct gt_nvml_gpm_request), 24 + 333 * 40);
 	ck_assert_uint_eq(sizeof(enum gt_nvml_return), 4);
-	ck_assert_uint_eq(sizeof(enum gt_nvml_clock), 4);
 }
 END_TEST
 
@@ -310,13 +309,49 @@ static enum gt_nvml_return find_by_place(const char *address, gt_nvml_device *re
 	return GT_NVML_SUCCESS;
 }
 
-static enum gt_nvml_return temperature(gt_nvml_device device, enum gt_nvml_sensor sensor, uint32_t *ret_celsius)
+static enum gt_nvml_return temperature(gt_nvml_device device, uint32_t sensor, uint32_t *ret_celsius)
 {
 	(void)device;
 	(void)sensor;
 	*ret_celsius = 44;
 	return GT_NVML_SUCCESS;
 }
+
+static unsigned asked;
+
+static enum gt_nvml_return rates(gt_nvml_device device, struct gt_nvml_utilization *ret_utilization)
+{
+	(void)device;
+	*ret_utilization = (struct gt_nvml_utilization){ .gpu = 61 + asked, .memory = 31 + asked };
+	asked++;
+	return GT_NVML_SUCCESS;
+}
+
+/* Both values of the utilization are of one moment. */
+START_TEST(utilization_is_asked_for_once)
+{
+	const struct gt_nvml nvml = { .nvmlErrorString = words, .nvmlDeviceGetHandleByUUID = find_device,
+				      .nvmlDeviceGetUtilizationRates = rates };
+	struct gt_metric_device device = { .identity = { .name = "G" } };
+
+	for (uint8_t i = 0; i < 16; i++)
+		device.identity.uuid[i] = i;
+	gt_outbox_init(&outbox);
+	for (unsigned i = 0; i < 2; i++)
+		gt_metric_device_sample(&device, &nvml, GPUTRACE_METRICS_UTILIZATION, &outbox);
+	ck_assert_uint_eq(asked, 2);
+	take_what_has_come();
+	ck_assert_uint_eq(metric_count, 4);
+	expect_metric(0, "utilization.gpu", 0, 61);
+	expect_metric(1, "utilization.memory", 0, 31);
+	expect_metric(2, "utilization.gpu", 0, 62);
+	expect_metric(3, "utilization.memory", 0, 32);
+	ck_assert_uint_eq(metrics[0].time, metrics[1].time);
+	ck_assert_uint_eq(metrics[0].end, metrics[1].end);
+	free(metrics);
+	gt_outbox_free(&outbox);
+}
+END_TEST
 
 /* One whose UUID is that of a part of it is looked for where it is; of one that is nowhere that is said, once. */
 START_TEST(a_gpu_by_its_place)
@@ -350,6 +385,7 @@ int main(void)
 	tcase_add_test(tcase, counters_at_each_tick);
 	tcase_add_test(tcase, counters_that_are_as_they_were);
 	tcase_add_test(tcase, a_driver_with_little);
+	tcase_add_test(tcase, utilization_is_asked_for_once);
 	tcase_add_test(tcase, a_gpu_by_its_place);
 	return run_case("metrics-parts", tcase);
 }
