@@ -3,6 +3,7 @@
  * gputrace-record: run a CUDA program and record what its processes called and
  * what the GPU did, on one clock; printed, or as a trace file for Perfetto.
  */
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ static const char usage[] =
 	"\n"
 	"  -o, --output=FILE write a trace in Chrome's JSON format instead of printing;\n"
 	"                    open it at https://ui.perfetto.dev; FILE.folded gets folded\n"
-	"                    stacks for flamegraph.pl, and means --stacks\n"
+	"                    stacks for flamegraph.pl, and means --stacks; FILE.json.gz\n"
+	"                    and FILE.folded.gz are compressed\n"
 	"  --table           print what kernels and copies took in all, by their names,\n"
 	"                    instead of each event; with -o beside the file\n"
 	"  --stacks[=N]      take stacks of at most N (127) frames with calls\n"
@@ -218,9 +220,7 @@ static void set_api(struct record *record, const char *way)
 
 static int is_folded(const struct record *record)
 {
-	const char *suffix = record->output ? strrchr(record->output, '.') : NULL;
-
-	return suffix && !strcmp(suffix, ".folded");
+	return record->output && (!fnmatch("*.folded", record->output, 0) || !fnmatch("*.folded.gz", record->output, 0));
 }
 
 static uint32_t number_of(struct record *record, const char *option, const char *text, unsigned long max)

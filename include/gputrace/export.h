@@ -24,7 +24,9 @@ enum gputrace_format {
 };
 
 /*
- * Create (or empty) a file.  The errors of open(2); -EINVAL: no such format.
+ * Create (or empty) a file.  Of a path that ends in ".gz" it is compressed, as gzip(1) does it; Perfetto opens such
+ * files, too.  The errors of open(2); -EINVAL: no such format, or the path ends as those of files that are compressed
+ * otherwise (".zst", ".xz", ".bz2", ".zip" and the like); -ENOMEM.
  */
 GPUTRACE_API int gputrace_writer_open(struct gputrace_ctx *ctx, const char *path, int format,
 				      struct gputrace_writer **ret_writer);

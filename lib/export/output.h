@@ -7,7 +7,10 @@
 
 struct gt_output;
 
-/* Create or empty the file; the errors of open(2). */
+/*
+ * Create or empty the file, of a name that ends in .gz a compressed one.  The errors of open(2); -EINVAL: the name ends
+ * as those of files that are compressed otherwise; -ENOMEM.
+ */
 int gt_output_open(const char *path, struct gt_output **ret_output);
 
 /* 0, or the first error that this file met; nothing is written after it. */

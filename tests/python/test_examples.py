@@ -249,6 +249,22 @@ class Twins(unittest.TestCase):
                                     for line in lines), lines)
                 file.seek(0)
 
+    def test_compressed_files(self):
+        """As gzip(1) has them; a name that promises something else is refused before the command runs."""
+        with tempfile.TemporaryDirectory() as folder:
+            for said in both("record", "--device=sim", "--no-api", "-o", f"{folder}/t.json.gz", TARGET, "vecadd", "20"):
+                self.assertEqual(said.returncode, 0, said.stderr)
+                events = json.loads(subprocess.check_output(["gzip", "-dc", f"{folder}/t.json.gz"]))["traceEvents"]
+                self.assertEqual(sum(event.get("cat") == "kernel" for event in events), 20)
+            for said in both("record", "--device=sim", "--no-api", "-o", f"{folder}/t.folded.gz", TARGET, "vecadd", "20"):
+                self.assertEqual(said.returncode, 0, said.stderr)
+                lines = subprocess.check_output(["gzip", "-dc", f"{folder}/t.folded.gz"], text=True)
+                self.assertRegex(lines, r"^target;vecadd \[GPU\] \d+\n$")
+            for said in both("record", "--device=sim", "-o", f"{folder}/t.json.zst", "touch", f"{folder}/ran"):
+                self.assertEqual(said.returncode, 125)
+                self.assertIn("t.json.zst: a file is compressed here when its name ends in .gz, and not as .zst", said.stderr)
+            self.assertEqual(sorted(os.listdir(folder)), ["t.folded.gz", "t.json.gz"])
+
     @unittest.skipIf(os.geteuid(), "uprobes need root")
     def test_every_program(self):
         """Of a program that runs already, of one that is started meanwhile, and of one with another libcuda."""

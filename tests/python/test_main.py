@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """python3 -m gputrace: a script within gputrace.trace()."""
+import gzip
 import json
 import os
 import subprocess
@@ -60,6 +61,19 @@ class Script(unittest.TestCase):
         events = self.check(done, self.script, self.trace, self.folder, "script")
         self.assertEqual(sum(event["name"] == "cuLaunchKernel" for event in events), 5)
         self.assertEqual(sum(event.get("cat") == "gpu_memset" for event in events), 1)
+
+    def test_compressed(self):
+        done = self.start("-o", self.trace + ".gz", self.script, "5")
+        with gzip.open(self.trace + ".gz") as packed, open(self.trace, "wb") as file:
+            file.write(packed.read())
+        self.check(done, self.script, self.trace, self.folder, "script.py")
+
+    def test_name_that_lies(self):
+        done = self.start("-o", "trace.json.zst", self.script, "5", cwd=self.folder)
+        self.assertEqual((done.stdout, done.returncode), ("", 2))
+        self.assertTrue(done.stderr.endswith("error: trace.json.zst: a file is compressed here when its name ends in .gz, and "
+                                             "not as .zst\n"), done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["script.py"])
 
     def test_script_that_fails(self):
         with open(self.script, "w", encoding="utf-8") as file:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Optional, Type
 
 from . import Error, Trace, range, trace
+from .writer import check_name
 
 EXIT_TOOL = 125  # as the tools have it: we could not do our work
 
@@ -21,7 +22,7 @@ def parse() -> argparse.Namespace:
         "table of the kernels that it ran on the GPU. The exit status is the script's; 125 if nothing could be traced, or "
         "the trace not be written, and the script did not fail.")
     parser.add_argument("-o", "--output", metavar="FILE.json", help="write a trace as well; open it at "
-                        "https://ui.perfetto.dev")
+                        "https://ui.perfetto.dev; FILE.json.gz is compressed")
     parser.add_argument("--api", action="store_true", help="have the driver's calls in that trace too")
     parser.add_argument("--memcpy", action="store_true", help="have copies and memsets in that trace too")
     parser.add_argument("--metrics", action="store_true", help="have metrics of the GPUs in that trace too, ten times a second")
@@ -29,7 +30,13 @@ def parse() -> argparse.Namespace:
     parser.add_argument("script", metavar="SCRIPT")
     arguments = parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
     arguments.required = False  # Pythons before 3.12 take it for required
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.output:
+        try:
+            check_name(options.output)
+        except ValueError as error:
+            parser.error(str(error))
+    return options
 
 
 def find(options: argparse.Namespace) -> None:

@@ -31,7 +31,7 @@ from .object import Object
 from .program import Program
 from .reader import POLL_S, Reader
 from .target import Path, Target
-from .writer import Writer
+from .writer import Writer, create
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -320,10 +320,14 @@ class Trace:
         return f"<gputrace.Trace {state}: {self.launches()} launches, {len(self._runs)} runs>"
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Write a file in Chrome's JSON format, which Perfetto (https://ui.perfetto.dev) opens.  Once stopped."""
+        """Write a file in Chrome's JSON format, which Perfetto (https://ui.perfetto.dev) opens.  Once stopped.
+
+        A file whose name ends in .gz is compressed, as gzip does it; Perfetto opens it as well.  ValueError: the name ends
+        as those of files that are compressed otherwise.
+        """
         if self._file is None or self._target is not None:
             raise ValueError("the trace is not over: stop it first")
-        with open(f"/proc/self/fd/{self._file.fileno()}", "rb") as recorded, open(path, "wb") as file:
+        with open(f"/proc/self/fd/{self._file.fileno()}", "rb") as recorded, create(path) as file:
             shutil.copyfileobj(recorded, file)
 
 

@@ -2,9 +2,10 @@
 """Trace files."""
 from __future__ import annotations
 
+import gzip
 import os
 from enum import IntEnum
-from typing import Optional, Union
+from typing import BinaryIO, Optional, Union
 
 from . import ctx as _ctx
 from ._cffi import ffi, lib
@@ -13,6 +14,25 @@ from .ctx import Context
 from .error import check
 from .event import Event
 from .symbolizer import Symbolizer
+
+#: As gputrace_writer_open() has it: names of files that are compressed otherwise than by gzip.
+OTHERS = (".zst", ".zstd", ".xz", ".lzma", ".bz2", ".lz4", ".br", ".gzip", ".tgz", ".zip", ".7z")
+
+
+def check_name(path: Union[str, "os.PathLike[str]"]) -> None:
+    """A name must not promise what is not in the file."""
+    name = os.fspath(path)
+    suffix = name[name.rfind("."):]
+    if suffix.lower() in OTHERS:
+        raise ValueError(f"{name}: a file is compressed here when its name ends in .gz, and not as {suffix}")
+
+
+def create(path: Union[str, "os.PathLike[str]"]) -> Union[gzip.GzipFile, BinaryIO]:
+    """A file as a Writer makes it, of bytes that are at hand."""
+    check_name(path)
+    if os.fspath(path).lower().endswith(".gz"):
+        return gzip.open(path, "wb", compresslevel=6)
+    return open(path, "wb")
 
 
 class Format(IntEnum):
@@ -25,7 +45,11 @@ class Format(IntEnum):
 
 
 class Writer(Handle):
-    """Writes a stream of events into a file, which close() or the end of a ``with`` block finishes."""
+    """Writes a stream of events into a file, which close() or the end of a ``with`` block finishes.
+
+    A file whose name ends in .gz is compressed, as gzip does it; Error with errno EINVAL: the name ends as those of files
+    that are compressed otherwise.
+    """
 
     __slots__ = ("_ctx", "_symbolizer")
 
