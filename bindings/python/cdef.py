@@ -72,17 +72,18 @@ static void gputrace_python_take(const struct gputrace_event *event, struct gput
 
 /*
  * Put what is due into the file, and runs and successful launches of kernels, and copies, into records, until
- * there are so many, nothing is left, or a note comes (*ret_note, else NULL).  How many records there are.
+ * there are so many, nothing is left, or a note or a value of a metric comes (*ret_other, else NULL).  How many records
+ * there are.
  */
 static unsigned gputrace_python_drain(struct gputrace_reader *reader, struct gputrace_writer *writer,
 				      struct gputrace_python_record *records, unsigned capacity,
-				      const struct gputrace_event **ret_note)
+				      const struct gputrace_event **ret_other)
 {
 	const struct gputrace_event *event;
 	unsigned count = 0;
 
-	*ret_note = NULL;
-	while (count < capacity && !*ret_note && (event = gputrace_reader_next(reader))) {
+	*ret_other = NULL;
+	while (count < capacity && !*ret_other && (event = gputrace_reader_next(reader))) {
 		switch (gputrace_event_get_type(event)) {
 		case GPUTRACE_EVENT_LAUNCH:
 			if (gputrace_event_get_result(event))
@@ -93,7 +94,8 @@ static unsigned gputrace_python_drain(struct gputrace_reader *reader, struct gpu
 			gputrace_python_take(event, &records[count++]);
 			break;
 		case GPUTRACE_EVENT_NOTE:
-			*ret_note = event;
+		case GPUTRACE_EVENT_METRIC:
+			*ret_other = event;
 			break;
 		}
 		gputrace_writer_add(writer, event);
@@ -215,7 +217,7 @@ static void gputrace_python_copy(const struct gputrace_event *event, unsigned ch
 static const struct gputrace_event *gputrace_python_next(struct gputrace_reader *reader, unsigned char *to, uint64_t room);
 static unsigned gputrace_python_drain(struct gputrace_reader *reader, struct gputrace_writer *writer,
 				      struct gputrace_python_record *records, unsigned capacity,
-				      const struct gputrace_event **ret_note);
+				      const struct gputrace_event **ret_other);
 extern "Python" void gputrace_python_log(void *data, int level, const char *text);
 extern "Python" void gputrace_python_records(void *data, const struct gputrace_records *records);
 static const char *const gputrace_python_includedir;

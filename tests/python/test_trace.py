@@ -49,15 +49,15 @@ def resident_kb():
 
 
 def counters(trace):
+    """Their elements in the trace's file."""
     with tempfile.NamedTemporaryFile() as file:
         trace.save(file.name)
-        return {event["name"]: event["args"] for event in json.load(file)["traceEvents"] if event["ph"] == "C"}
+        return [event for event in json.load(file)["traceEvents"] if event["ph"] == "C"]
 
 
 class Tracing(unittest.TestCase):
     @in_child
     def test_metrics(self):
-        found = {}
         # The device that the loader will find, which is not there yet.
         with open("/proc/self/maps") as maps:
             self.assertNotIn("libcuda", maps.read())
@@ -66,11 +66,24 @@ class Tracing(unittest.TestCase):
             with gputrace.trace(metrics=0.01) as t:
                 Cuda().launch("nothing")
                 time.sleep(length)
-            found = counters(t)
+            elements = counters(t)
+            found = {element["name"]: element["args"] for element in elements}
             if "memory.used" in found:
                 break
         self.assertEqual(found["memory.used"], {"bytes": 2.0**30})
         self.assertEqual(found["process.memory.used (GPU 0)"], {"bytes": 2.0**28})
+        samples = t.metrics()
+        values = {(sample.name, sample.pid): (sample.value, sample.unit, sample.text) for sample in samples}
+        self.assertEqual(values["memory.used", 0], (2.0**30, "bytes", None))
+        self.assertEqual(values["process.memory.used", os.getpid()], (2.0**28, "bytes", None))
+        self.assertEqual(values["clocks_event_reasons.active", 0], (36.0, "bits", "sw_power_cap, sw_thermal_slowdown"))
+        # The same ones as in the file.
+        self.assertEqual(len(samples), len(elements))
+        self.assertEqual([sample.end for sample in samples], sorted(sample.end for sample in samples))
+        for sample in samples:
+            self.assertEqual(sample.gpu, 0)
+            self.assertLessEqual(sample.start, sample.end)
+            self.assertLess(sample.end, time.monotonic_ns())
 
     @in_child
     def test_metrics_as_often_as_the_library_has_it(self):

@@ -40,7 +40,7 @@ from .records import Records
 from .source import CompileError, Diagnostic, bpf, compile_bpf
 from .symbolizer import Frame, Symbolizer
 from .target import Device, Target
-from .tracing import CopyRun, KernelRun, KernelSum, Trace, expect_launches, trace
+from .tracing import CopyRun, KernelRun, KernelSum, MetricSample, Trace, expect_launches, trace
 from .writer import Format, Writer
 
 __version__ = version()
@@ -49,7 +49,7 @@ __all__ = [
     "Clock", "ClockBound", "ClockSource", "CompileError", "Context", "CopyKind", "CopyRun", "Device", "Diagnostic",
     "Drift", "Error", "Event", "EventType", "Format", "Frame", "Gpu", "Granularity", "HostPair", "Image",
     "InstanceInfo", "Kernel", "KernelRun", "KernelSum", "Link", "LogLevel", "MAP_HOST", "MMAPABLE", "Map",
-    "MapType", "MapView", "Metrics", "Moment", "Object", "Point", "Program", "Reader", "Records", "Route", "StackEnd",
-    "Symbolizer", "Target", "Trace", "VerifierLog", "Writer", "bpf", "compile_bpf", "escape", "expect_launches",
-    "gpu_context", "host_pair", "range", "trace", "version",
+    "MapType", "MapView", "MetricSample", "Metrics", "Moment", "Object", "Point", "Program", "Reader", "Records",
+    "Route", "StackEnd", "Symbolizer", "Target", "Trace", "VerifierLog", "Writer", "bpf", "compile_bpf", "escape",
+    "expect_launches", "gpu_context", "host_pair", "range", "trace", "version",
 ]

@@ -75,6 +75,20 @@ class CopyRun:
     tid: int
 
 
+@dataclass(frozen=True)
+class MetricSample:
+    """A value of a metric, as far as these were asked for.  Times are nanoseconds of CLOCK_MONOTONIC."""
+
+    name: str  #: as "utilization.gpu"; gputrace_reader_add_metrics(3) has the list
+    value: float
+    unit: str  #: as "%"
+    text: Optional[str]  #: the value in words, where it is bits
+    start: int  #: the value is of one moment from start to end, or of all that time
+    end: int
+    gpu: int  #: its Gpu.index
+    pid: int  #: the process that it is of; 0: of the GPU as a whole
+
+
 @dataclass
 class KernelSum:
     """All runs and launches of the kernels of one name."""
@@ -130,6 +144,18 @@ def _copy_of(record: Any) -> CopyRun:
         tid=record.tid)
 
 
+def _sample_of(event: Any) -> MetricSample:
+    return MetricSample(
+        name=text(lib.gputrace_event_get_name(event)) or "",
+        value=lib.gputrace_event_get_metric_value(event),
+        unit=text(lib.gputrace_event_get_unit(event)) or "",
+        text=text(lib.gputrace_event_get_text(event)),
+        start=lib.gputrace_event_get_time(event),
+        end=lib.gputrace_event_get_end(event),
+        gpu=lib.gputrace_gpu_get_index(lib.gputrace_event_get_gpu(event)),
+        pid=lib.gputrace_event_get_pid(event))
+
+
 class Trace:
     """What trace() gives: start() and stop() it, or use it in a ``with`` statement; then ask it."""
 
@@ -141,6 +167,7 @@ class Trace:
         self._records: List[bytes] = []  # not looked at yet
         self._runs: List[KernelRun] = []
         self._copies: List[CopyRun] = []
+        self._metrics: List[MetricSample] = []
         self._launches: Dict[str, int] = {}
         self._target: Optional[Target] = None
         self._error: Optional[BaseException] = None
@@ -214,15 +241,22 @@ class Trace:
 
     def _drain(self, reader: Reader) -> None:
         """Take what is due, and leave the program's own Python its time: records are looked at when somebody asks."""
-        note = ffi.new("const struct gputrace_event **")
+        other = ffi.new("const struct gputrace_event **")
         while True:
-            count = lib.gputrace_python_drain(reader._pointer, self._writer._pointer, self._batch, len(self._batch), note)
+            count = lib.gputrace_python_drain(reader._pointer, self._writer._pointer, self._batch, len(self._batch), other)
             if count:
                 self._records.append(bytes(ffi.buffer(self._batch, count * ffi.sizeof(RECORD))))
-            if note[0] != ffi.NULL:
-                self.notes.append(text(lib.gputrace_event_get_text(note[0])) or "")
+            if other[0] != ffi.NULL:
+                self._take(other[0])
             elif count < len(self._batch):
                 return
+
+    def _take(self, event: Any) -> None:
+        """What is seldom is looked at as it comes."""
+        if lib.gputrace_event_get_type(event) == EventType.METRIC:
+            self._metrics.append(_sample_of(event))
+        else:
+            self.notes.append(text(lib.gputrace_event_get_text(event)) or "")
 
     def _look(self) -> None:
         """What came of the records so far."""
@@ -269,6 +303,11 @@ class Trace:
         """Every copy and memset, if trace() was told memcpy=True, in the order of their ends."""
         self._look()
         return list(self._copies)
+
+    def metrics(self) -> List[MetricSample]:
+        """Every value of a metric, if trace() was told metrics=..., in the order of their ends; pandas.DataFrame() takes the
+        list as it is."""
+        return list(self._metrics)
 
     def launches(self, name: Optional[str] = None) -> int:
         """Successful launches, of the kernels of one name or of all."""
@@ -343,8 +382,8 @@ def trace(*, attach: Sequence[Union[Object, Program]] = (), api: bool = False, c
                 (GPUTRACE_LIVE_COPIES), where their images can be found
     memcpy      record copies and memsets of memory, and when they ran: Trace.copies(), and in the file of
                 Trace.save()
-    metrics     sample metrics of the GPUs into the file of Trace.save(), each so many seconds; True: each tenth
-                of a second; 0 or False: do not
+    metrics     sample metrics of the GPUs each so many seconds: Trace.metrics(), and in the file of Trace.save();
+                True: each tenth of a second; 0 or False: do not
     agent       path of libgputrace-agent.so; default: the installed one
     ring_bytes  room for what was not taken in yet, a power of two; default 4 MiB
     """
