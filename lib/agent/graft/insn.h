@@ -61,6 +61,7 @@ enum gt_opcode_proper {
 
 /* Bits 72..79 of S2R. */
 enum gt_special {
+	GT_SR_VIRTID = 0x03,		/* the lane, and from bit 20 on the multiprocessor */
 	GT_SR_TID = 0x20,		/* packed */
 	GT_SR_CTAID_X = 0x25,
 	GT_SR_CTAID_Z = 0x27,

@@ -90,12 +90,19 @@ static void write_load(struct ptx_text *out, const char *to, size_t length, unsi
 }
 
 /* See stub.h. */
-static bool write_value(struct ptx_text *out, const struct operands *operands, bool body)
+static bool write_value(struct ptx_text *out, const struct operands *operands, enum gt_stub_part part)
 {
+	bool body = part != GT_PART_FUNCTION;
 	int value = value_of(operands);
 
 	if (value < 0)
 		return false;
+	if (value == GT_VALUE_SM && part == GT_PART_BODY_PACKED) {
+		gt_text_puts(out, "shr.u32 ");
+		add_operand(out, operands, 0);
+		gt_text_puts(out, ", " GT_PTX_VIRTUAL ", " GT_VIRTUAL_SM_AT ";");
+		return true;
+	}
 	if (!body)
 		gt_text_puts(out, "{ .reg .b32 %__gt_m; mov.u32 %__gt_m, %lanemask_eq; ");
 	write_load(out, operands->at[0], operands->length[0], (unsigned)value);
@@ -366,7 +373,7 @@ static bool write_any_division(struct ptx_text *out, const char *text, const cha
 }
 
 const char *gt_stub_statement(struct ptx_text *out, const char *text, const char *limit, enum gt_exit_form form,
-			      bool body)
+			      enum gt_stub_part part)
 {
 	const char *end = memchr(text, ';', (size_t)(limit - text)), *at;
 	struct operands operands;
@@ -377,13 +384,13 @@ const char *gt_stub_statement(struct ptx_text *out, const char *text, const char
 		operands = split(at, end);
 		return write_wide(out, text, &operands) ? end + 1 : NULL;
 	}
-	if (write_any_division(out, text, end) || (body && write_any_launch(out, text, end)))
+	if (write_any_division(out, text, end) || (part != GT_PART_FUNCTION && write_any_launch(out, text, end)))
 		return end + 1;
 	if (form == GT_EXIT_OPAQUE && write_any_constant(out, text, end))
 		return end + 1;
 	if ((at = behind(text, "mov.u32"))) {
 		operands = split(at, end);
-		return write_value(out, &operands, body) ? end + 1 : NULL;
+		return write_value(out, &operands, part) ? end + 1 : NULL;
 	}
 	if (form == GT_EXIT_NONE)
 		return NULL;

@@ -17,12 +17,16 @@
  */
 #define GT_EXIT_NONE GT_EXIT_FORMS	/* at entry all of a warp are there */
 
-/*
- * Writes the statement at `text` in the form that it has in a stub; its end, or NULL
- * when it stays as it is.  body: of the kernel, where %__gt_m is another number
- * for each thread.
- */
+/* Where a statement is: in the kernel's body %__gt_m is another number for each thread. */
+enum gt_stub_part {
+	GT_PART_FUNCTION,
+	GT_PART_BODY,
+	GT_PART_BODY_PACKED,	/* GT_PTX_VIRTUAL holds lane and multiprocessor: see stub.h */
+};
+#define GT_PTX_VIRTUAL "%__gt_virtual"
+
+/* Writes the statement at `text` in the form that it has in a stub; its end, or NULL when it stays as it is. */
 const char *gt_stub_statement(struct ptx_text *out, const char *text, const char *limit, enum gt_exit_form form,
-			      bool body);
+			      enum gt_stub_part part);
 
 #endif

@@ -31,8 +31,14 @@ static const char empty_kernel_params[] =
 static const char preamble[] =
 	"\n\t.reg .b32 %__gt_m, %__gt_id;\n"
 	"\tmov.u32 %__gt_m, %lanemask_le;\n"
-	"\tld.const.u32 %__gt_id, [%__gt_m+5184];\n";
-_Static_assert(GT_VALUE_FIRST + GT_VALUE_STEP * GT_VALUE_KERNEL == 5184, "as in the text");
+	"\tld.const.u32 %__gt_id, [%__gt_m+5248];\n";
+_Static_assert(GT_VALUE_FIRST + GT_VALUE_STEP * GT_VALUE_KERNEL == 5248, "as in the text");
+
+/* Asked once, however many want to know: compilers leave it out where nobody does. */
+static const char preamble_packed[] =
+	"\t.reg .b32 " GT_PTX_VIRTUAL ";\n"
+	"\tld.const.u32 " GT_PTX_VIRTUAL ", [%__gt_m+5184];\n";
+_Static_assert(GT_VALUE_FIRST + GT_VALUE_STEP * GT_VALUE_VIRTUAL == 5184, "as in the text");
 
 /* The parameters' address and above it their size, as the instrumenter gives it; 0: there are none. */
 static const char preamble_params[] =
@@ -77,21 +83,25 @@ static const struct substitution in_body[] = {
 	{ KERNEL_ID_TEXT, "%__gt_id" },
 	/* The empty kernel has no parameters. */
 	{ "mov.b64 %__gt_q, 0;", "mov.b64 %__gt_q, %__gt_params;" },
-	/* One question instead of three, where the answer is known: see stub.h. */
+	/* One question instead of several, where the answer is known: see stub.h. */
 	{ PTX_FIRST_THREAD, "ld.const.u32 %__gt_t, [%__gt_m+5056];" },
+	{ PTX_LANE, "and.b32 %__gt_t, " GT_PTX_VIRTUAL ", " GT_VIRTUAL_LANE ";" },
 };
-#define IN_BODY (sizeof(in_body) / sizeof(in_body[0]))
+
+/* How many of them there are in each part of the text. */
+static const unsigned substitutions[] = { [GT_PART_FUNCTION] = 0, [GT_PART_BODY] = 2, [GT_PART_BODY_PACKED] = 4 };
+_Static_assert(sizeof(in_body) / sizeof(in_body[0]) == 4, "all of them");
 _Static_assert(GT_VALUE_FIRST + GT_VALUE_STEP * GT_VALUE_THREAD == 5056, "as in the text");
 
 /* Past what was replaced at `at`; NULL: nothing. */
-static const char *substitute(struct ptx_text *out, const struct substitution *list, unsigned count, const char *at)
+static const char *substitute(struct ptx_text *out, enum gt_stub_part part, const char *at)
 {
-	for (unsigned i = 0; i < count; i++) {
-		size_t length = strlen(list[i].from);
+	for (unsigned i = 0; i < substitutions[part]; i++) {
+		size_t length = strlen(in_body[i].from);
 
-		if (strncmp(at, list[i].from, length))
+		if (strncmp(at, in_body[i].from, length))
 			continue;
-		gt_text_puts(out, list[i].to);
+		gt_text_puts(out, in_body[i].to);
 		return at + length;
 	}
 	return NULL;
@@ -105,16 +115,15 @@ static bool begins_statement(const char *begin, const char *at)
 	return at == begin || strchr("\n;{}:", at[-1]);
 }
 
-/* Functions, or the kernel's body, in which there are so many substitutions. */
-static void write_part(struct ptx_text *out, const char *text, const char *end, unsigned substitutions, enum gt_exit_form form)
+static void write_part(struct ptx_text *out, const char *text, const char *end, enum gt_stub_part part, enum gt_exit_form form)
 {
 	const char *past, *begin = text;
 	bool fresh = true;	/* a word begins here */
 
 	while (text < end) {
-		past = substitute(out, in_body, substitutions, text);
+		past = substitute(out, part, text);
 		if (!past && fresh && begins_statement(begin, text))
-			past = gt_stub_statement(out, text, end, form, substitutions > 0);
+			past = gt_stub_statement(out, text, end, form, part);
 		if (past) {
 			text = past;
 			fresh = true;
@@ -129,6 +138,7 @@ static void write_part(struct ptx_text *out, const char *text, const char *end, 
 static int rewrite(const char *text, uint32_t point, enum gt_exit_form form, unsigned arch, bool params, char **ret_text,
 		   char *why)
 {
+	enum gt_stub_part part = arch < GT_PACKED_SINCE ? GT_PART_BODY : GT_PART_BODY_PACKED;
 	const char *kernel = strstr(text, ENTRY), *body;
 	struct ptx_text out = { 0 };
 
@@ -137,14 +147,16 @@ static int rewrite(const char *text, uint32_t point, enum gt_exit_form form, uns
 	body = kernel ? strchr(kernel, '{') : NULL;
 	if (!body)
 		return gt_graft_fail(why, "the text of the probes cannot be brought into a kernel of their own");
-	write_part(&out, text, kernel, 0, form);
+	write_part(&out, text, kernel, GT_PART_FUNCTION, form);
 	gt_text_add(&out, kernel, (size_t)(body + 1 - kernel));
 	gt_text_puts(&out, preamble);
+	if (part == GT_PART_BODY_PACKED)
+		gt_text_puts(&out, preamble_packed);
 	if (params)
 		gt_text_puts(&out, preamble_params);
 	if (point >= GT_POINT_LOAD)
 		gt_text_puts(&out, preamble_access);
-	write_part(&out, body + 1, body + strlen(body), arch < GT_PACKED_SINCE ? IN_BODY - 1 : IN_BODY, form);
+	write_part(&out, body + 1, body + strlen(body), part, form);
 	if (out.failed) {
 		gt_text_free(&out);
 		return -ENOMEM;

@@ -51,13 +51,19 @@ enum gt_value {
 	GT_VALUE_LAUNCH = 9,		/* the words of the hidden parameter */
 	GT_VALUE_THREAD = 15,		/* the thread's index in its block, packed */
 	GT_VALUE_SM = 16,		/* the multiprocessor */
-	GT_VALUE_KERNEL = 17,		/* the kernel's id; known when the stub goes into the kernel */
-	GT_VALUES = 18,
+	GT_VALUE_VIRTUAL = 17,		/* the lane and the multiprocessor, packed */
+	GT_VALUE_KERNEL = 18,		/* the kernel's id; known when the stub goes into the kernel */
+	GT_VALUES = 19,
 };
 _Static_assert(GT_VALUE_LAUNCH + sizeof(struct gt_launch_param) / 4 == GT_VALUE_THREAD, "6 words");
 
-/* Compilers do not ask for the index so: z above 26 bits, y above 16 bits, x. Seen on compute capability 9.0. */
+/*
+ * Compilers do not ask so for the thread's index: z above 26 bits, y above 16 bits, x. Nor for lane and multiprocessor
+ * at once: the one below 5 bits, the other above 20 bits. Seen on compute capability 9.0.
+ */
 #define GT_PACKED_SINCE 90u
+#define GT_VIRTUAL_SM_AT "20"
+#define GT_VIRTUAL_LANE "31"
 
 /* Lists of code offsets that .nv.info.KERNEL has; the stub's are added to the kernel's. */
 enum gt_list { GT_LIST_S2RCTAID, GT_LIST_LD_CACHEMOD, GT_LIST_ATOM_SYS, GT_LIST_COOP, GT_LIST_WARP_WIDE, GT_LISTS };

@@ -33,6 +33,8 @@ static gt_word fill_value(gt_word load, unsigned arch, unsigned value)
 		return read_special(load, GT_SR_CTAID_X + value - GT_VALUE_BLOCK);
 	if (value == GT_VALUE_THREAD)
 		return read_special(load, GT_SR_TID);
+	if (value == GT_VALUE_VIRTUAL)
+		return read_special(load, GT_SR_VIRTID);
 	if (value == GT_VALUE_SM)
 		return read_special(load, GT_SR_VIRTUALSMID);
 	return load_constant(load, gt_elf_param_base(arch) + 4 * (value - GT_VALUE_LAUNCH));

@@ -9,7 +9,8 @@
 
 #define PTX_HIDDEN "__gt_launch"	/* the hidden parameter */
 #define PTX_HIDDEN_BYTES 24u
-/* %__gt_t: 0 in the first thread of a block alone. */
+/* %__gt_t: 0 in the first thread of a warp alone, and of a block. */
+#define PTX_LANE "mov.u32 %__gt_t, %laneid;"
 #define PTX_FIRST_THREAD \
 	"mov.u32 %__gt_t, %tid.x;\n\tmov.u32 %__gt_u, %tid.y;\n\tor.b32 %__gt_t, %__gt_t, %__gt_u;\n" \
 	"\tmov.u32 %__gt_u, %tid.z;\n\tor.b32 %__gt_t, %__gt_t, %__gt_u;"

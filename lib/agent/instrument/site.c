@@ -65,7 +65,7 @@ static void write_election(struct ptx_text *out, uint32_t granularity, int open,
 {
 	switch (granularity) {
 	case GT_PER_WARP:
-		gt_text_puts(out, "\tmov.u32 %__gt_t, %laneid;\n");
+		gt_text_puts(out, "\t" PTX_LANE "\n");
 		break;
 	case GT_PER_BLOCK:
 		gt_text_puts(out, "\t" PTX_FIRST_THREAD "\n");
