@@ -2,6 +2,7 @@
 """What it costs: times of kernels with programs in them against those without, in one run."""
 
 import re
+import statistics
 
 from checks.registry import check
 from lab import NOTHING_DONE, Failure, Skip, expect
@@ -32,44 +33,58 @@ def times(outcome):
     return {name: int(ns) for name, ns in re.findall(r"^time (\S+) (\d+)$", outcome.out, re.MULTILINE)}
 
 
-def shorter(runs):
+def middle(runs):
     """Of each kernel's times."""
-    return {name: min(run[name] for run in runs) for name in runs[0]}
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+# Where the GPU puts a program's memory makes a kernel of 4.5 us by 4 % longer or shorter, in each run anew.
+TURNS = 9
 
 
 class Costs:
     """
-    Times of a program's kernels with programs in them, beside those without at the begin and at the end.  Where the GPU
-    puts a program's memory makes a kernel of 4.5 us by 2 % longer or shorter: what has goals of few percent runs twice.
+    Times of a program's kernels with programs in them, beside those without.  What has goals of few percent runs
+    several times, in turns with the program by itself, and the middle of the times counts.
     """
 
     def __init__(self, lab, program, kernels):
         self.lab, self.program, self.kernels = lab, lab.program(program), kernels
-        self.bare = shorter([times(lab.bare(self.program)) for _ in range(2)])
+        self.bare = {}  # of the last measure()
         self.rows, self.missed = [], []
 
     def add(self, what, route, seen, goals):
         cells = []
         for kernel in self.kernels:
             ratio = seen[kernel] / self.bare[kernel]
-            cells.append(f"{seen[kernel] / 1000:.2f} us, {ratio:.2f}x")
+            cells.append(f"{seen[kernel] / 1000:.2f} us, {ratio:.3f}x")
             if ratio > goals.get(kernel, ratio):
-                self.missed.append(f"{what} by {route}: {kernel} {ratio:.2f}x, not {goals[kernel]}x")
+                self.missed.append(f"{what} by {route}: {kernel} {ratio:.3f}x, not {goals[kernel]}x")
         self.rows.append((what, route, *cells))
 
-    def run(self, name, env):
+    def run(self, name, route):
+        env = {"GPUTRACE_ROUTE": route}
         if name:
             return self.lab.run_object(name, self.program, env=env)
         return self.lab.record(self.program, options=["--no-api"], trace=False, env=env)[0]
 
-    def probe(self, name, what, goals, route, runs=1):
-        outcome = self.run(name, {"GPUTRACE_ROUTE": route})
-        without = outcome.left_out()
-        if outcome.status == NOTHING_DONE:
-            self.rows.append((what, route, *("not possible" for _ in self.kernels)))
-            return
-        seen = [times(outcome)] + [times(self.run(name, {"GPUTRACE_ROUTE": route})) for _ in range(runs - 1)]
-        self.add(what, f"{route}, not in {without} of the kernels" if without else route, shorter(seen), goals)
+    def measure(self, probes, routes, turns=1):
+        """Each of the probes by each of the routes."""
+        ways = [(*probe, route) for probe in probes for route in routes]
+        bare, outcomes = [], [[] for _ in ways]
+        for _ in range(turns):
+            bare.append(times(self.lab.bare(self.program)))
+            for (name, _, _, route), runs in zip(ways, outcomes):
+                if not runs or runs[0].status != NOTHING_DONE:
+                    runs.append(self.run(name, route))
+        self.bare = middle(bare)
+        for (_, what, goals, route), runs in zip(ways, outcomes):
+            if runs[0].status == NOTHING_DONE:
+                self.rows.append((what, route, *("not possible" for _ in self.kernels)))
+                continue
+            without = runs[0].left_out()
+            self.add(what, f"{route}, not in {without} of the kernels" if without else route,
+                     middle([times(run) for run in runs]), goals)
 
     def finish(self, title):
         """What a ratio can be trusted for is seen by the program by itself, once more.  What was seen, in words."""
@@ -90,12 +105,9 @@ def cost_in_kernels(lab):
     if lab.device == "sim":
         raise Skip("times of the software device mean nothing")
     costs = Costs(lab, "speed", KERNELS)
-    for probe in (*PROBES, TIMELINE):
-        for route in ("graft", "ptx"):
-            costs.probe(*probe, route, runs=2)
+    costs.measure((*PROBES, TIMELINE), ("graft", "ptx"), TURNS)
     # What those cost in machine code, where the better place is PTX, is another check's.
-    for probe in TRACES:
-        costs.probe(*probe, "ptx")
+    costs.measure(TRACES, ("ptx",))
     for name, what in BUILDS:
         costs.add(what, "", times(lab.bare(lab.program(name))), {})
     return costs.finish("Cost in kernel time")
@@ -107,8 +119,7 @@ def cost_in_libraries(lab):
     if lab.device == "sim":
         raise Skip("times of the software device mean nothing")
     costs = Costs(lab, "speed-library", LIBRARIES)
-    for probe in (*PROBES, TIMELINE):
-        costs.probe(*probe, "graft", runs=2)
+    costs.measure((*PROBES, TIMELINE), ("graft",), turns=3)
     return costs.finish("Cost in kernels of libraries' kind")
 
 

@@ -139,7 +139,6 @@ def cost_of_points(lab):
     for program, kernels, routes in (("speed", KERNELS, ("ptx", "graft")),
                                      ("speed-library", LIBRARIES, ("graft",))):
         costs = Costs(lab, program, kernels)
-        for route in routes:
-            costs.probe("memory", "memory counter, each warp", {}, route)
+        costs.measure((("memory", "memory counter, each warp", {}),), routes)
         texts.append(costs.finish(f"Cost at memory accesses of machine code, {program}"))
     return "; ".join(texts)
