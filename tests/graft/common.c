@@ -8,7 +8,7 @@
 
 #include "tests/fixture.h"
 
-const unsigned archs[ARCHS] = { 75, 80, 90 };
+const unsigned archs[ARCHS] = { 75, 80, 90, 100 };
 const char *const kernel_names[KERNELS] = {
 	"bounded", "ends_in_call", "endless", "no_params", "odd_params", "own_stack", "params_32760",
 	"params_4096", "params_5000", "three_exits",
@@ -56,7 +56,7 @@ void graft(struct grafted *g, unsigned arch, const char *entry, const char *exit
 	g->exit = exit ? open_stub(exit, arch) : NULL;
 	for (unsigned i = 0; i < KERNELS; i++)
 		g->plans[i] = (struct gt_graft_plan){ .name = kernel_names[i], .kernel_id = 100 + i, .entry = g->entry, .exit = g->exit };
-	g->r = gt_graft(g->before.data, g->before.size, 0, g->plans, KERNELS, (void **)&g->after.data,
+	g->r = gt_graft(g->before.data, g->before.size, arch < 100 ? 0 : GT_GRAFT_FORCE, g->plans, KERNELS, (void **)&g->after.data,
 			&g->after.size, g->results, g->why);
 }
 
@@ -112,5 +112,5 @@ uint64_t exit_leads_to(const struct view *before, const struct view *after, unsi
 /* Older architectures keep parameters above 4096 bytes elsewhere. */
 uint32_t base_of(unsigned arch, const char *kernel)
 {
-	return arch >= 90 ? 0x210 : strcmp(kernel, "params_5000") ? 0x160 : 0x1a80;
+	return arch >= 100 ? 0x380 : arch >= 90 ? 0x210 : strcmp(kernel, "params_5000") ? 0x160 : 0x1a80;
 }

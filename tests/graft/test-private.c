@@ -165,6 +165,49 @@ START_TEST(descriptors_that_nobody_reads_go)
 }
 END_TEST
 
+/* sm_100, as ptxas writes it: constants are loaded by another instruction, numbers are longer, and so descriptors lie elsewhere. */
+START_TEST(longer_numbers)
+{
+	static const struct word code[] = {
+		{ 0x000e620008000800, 0x00005f00ff0477ac },	/* LDCU UR4, c[0x0][0x2f8] */
+		{ 0x002fc8000fffe0ff, 0xffffffff04047890 },	/* UIADD3 UR4, UPT, UPT, UR4, -0x1, URZ */
+		{ 0x000fe40008000f00, 0x0000000400137c02 },	/* MOV R19, UR4 */
+		{ 0x000e220008000a00, 0x00006b00ff0677ac },	/* LDCU.64 UR6, c[0x0][0x358] */
+		{ 0x001fe8000c12e506, 0x000018060200798e },	/* REDG.E.ADD.64.STRONG.GPU desc[UR6][R2.64+0x18], R6 */
+		{ 0x000ea200081ef506, 0x800000120a0a79a8 },	/* ATOMG.E.ADD.64.STRONG.GPU PT, R10, desc[UR6][R10.64], R18 */
+		{ 0x000ea4000c1e1b00, 0x400000061c067981 },	/* LDG.E.64 R6, desc[UR6][R28.64+0x400000] */
+		{ 0x000fe8000c101b06, 0x000000080c007985 },	/* ST.E.64 desc[UR6][R12.64], R8 */
+	};
+	static const struct word unknown[] = {
+		{ 0x000fc60000000000, 0x0000000100467882 },	/* UMOV UR70, 0x1 */
+		{ 0x000fc60000000000, 0x00000001003f7882 },	/* UMOV UR63, 0x1, which is none that is always 0 */
+		{ 0x000e220008000a00, 0x00c06b00060477ac },	/* LDCU.64 UR4, c[0x3][UR6+0x358] */
+		{ 0x000e220008000c00, 0x00006b00ff0477ac },	/* LDCU.128 UR4, c[0x0][0x358] */
+		{ 0x001fe8000c10e506, 0x000018060200798e },	/* REDG.E.ADD.64.STRONG.GPU [R2.64+UR6+0x18], R6 */
+		{ 0x000fea000b800000, 0x0000000108387547 },	/* BRA.U !UP0, 0xf0 */
+	};
+	gt_word words[9];
+	struct gt_graft_stub stub;
+
+	for (unsigned i = 0; i < 8; i++)
+		words[i] = make(code[i]);
+	words[8] = EXIT;
+	ck_assert_ptr_null(convert(words, 9, 100, &stub));
+	ck_assert(stub.descriptor);
+	ck_assert(words[0] == make((struct word){ 0x000f700000000800, 0x0000be00ff0a7b82 }));	/* LDC R10, c[0x0][0x2f8] */
+	ck_assert(words[1] == make((struct word){ 0x022ff00007ffe0ff, 0xffffffff0a0a7810 }));	/* IADD3 R10, R10, -0x1, RZ */
+	ck_assert(words[2] == make((struct word){ 0x000fe40000000f00, 0x0000000a00137202 }));	/* MOV R19, R10 */
+	for (unsigned i = 3; i < 8; i++)
+		ck_assert(words[i] == make(code[i]));
+	for (unsigned i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		words[0] = make((struct word){ 0x000e220008000a00, 0x00006b00ff0677ac });
+		words[1] = make(unknown[i]);
+		words[2] = EXIT;
+		ck_assert_ptr_nonnull(convert(words, 3, 100, &stub));
+	}
+}
+END_TEST
+
 START_TEST(registers_run_out)
 {
 	gt_word words[33];
@@ -190,6 +233,7 @@ int main(void)
 	tcase_add_loop_test(tcase, unknown_is_refused, 0, 9);
 	tcase_add_test(tcase, descriptors_stay);
 	tcase_add_test(tcase, descriptors_that_nobody_reads_go);
+	tcase_add_test(tcase, longer_numbers);
 	tcase_add_loop_test(tcase, registers_run_out, 0, 2);
 	return run_case("private", tcase);
 }

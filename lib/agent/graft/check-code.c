@@ -121,6 +121,8 @@ static bool reads_others(const struct gt_code_pair *pair, gt_word word)
 {
 	unsigned at = gt_constant_at(word);
 
+	if (gt_op(word) == GT_OP_LDCU)
+		return gt_bits(word, 54, 5) || gt_uniform_constant_at(word) >= gt_elf_param_base(pair->arch);
 	if (gt_op(word) != GT_OP_MOV_CONSTANT && gt_op_proper(word) != (GT_OP_LDC & 0x1ff))
 		return false;
 	return gt_bits(word, 54, 5) || (at >= gt_elf_param_base(pair->arch) &&

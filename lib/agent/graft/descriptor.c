@@ -16,6 +16,28 @@ static gt_word plain_generic(gt_word word)
 	return store ? gt_with(gt_with(word, 9, 3, 1), 64, 8, data) : word;
 }
 
+/* Since compute capability 10.0, where numbers of uniform registers are longer, of some accesses elsewhere. */
+static bool takes_descriptor_wide(gt_word word)
+{
+	switch (gt_op_proper(word)) {
+	case 0x180:	/* LD */
+	case 0x181:	/* LDG */
+	case 0x185:	/* ST */
+	case 0x186:	/* STG */
+		return gt_bits(word, 91, 1) && gt_bits(word, 76, 1) && gt_bits(word, 90, 1);
+	case 0x1a8:	/* ATOMG */
+		return gt_bits(word, 91, 1) && gt_bits(word, 76, 1);
+	case 0x18e:	/* RED */
+		return gt_bits(word, 91, 1) && gt_bits(word, 81, 1) && gt_bits(word, 90, 1);
+	}
+	return false;
+}
+
+bool gt_takes_descriptor(gt_word word, unsigned arch)
+{
+	return arch < GT_UR_WIDE_SINCE ? gt_without_descriptor(word) != word : takes_descriptor_wide(word);
+}
+
 gt_word gt_without_descriptor(gt_word word)
 {
 	unsigned proper = gt_op_proper(word);

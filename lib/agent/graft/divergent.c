@@ -110,7 +110,7 @@ int gt_stub_make_divergent(struct gt_graft_stub *stub, const char **ret_why)
 	*ret_why = check_waiting(stub);
 	if (!*ret_why)
 		*ret_why = drop_convergence(stub);
-	if (!*ret_why && stub->arch >= 90)
+	if (!*ret_why && stub->arch >= 90 && stub->arch < GT_UR_WIDE_SINCE)
 		*ret_why = drop_descriptors(stub);
 	if (!*ret_why)
 		*ret_why = gt_stub_make_private(stub);

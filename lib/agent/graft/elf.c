@@ -117,7 +117,7 @@ int gt_elf_open(const void *data, size_t size, struct gt_elf *ret_elf, const cha
 		return -ENOMEM;
 	}
 	memcpy(elf.sections, elf.data + elf.header.e_shoff, elf.count * sizeof(*elf.sections));
-	*ret_why = "the machine code's ELF sections are damaged";
+	*ret_why = "the machine code's ELF sections are damaged, or lie in one another";
 	r = read_sections(&elf) ? read_symbols(&elf) : -EINVAL;
 	if (r < 0) {
 		if (r == -ENOMEM)

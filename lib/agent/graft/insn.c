@@ -35,7 +35,7 @@ bool gt_has_target(gt_word word)
 {
 	unsigned op = gt_op(word);
 
-	return op == GT_OP_BRA || op == GT_OP_BSSY || op == GT_OP_CALL || gt_is_collective(word);
+	return op == GT_OP_BRA || op == GT_OP_BRA_UNIFORM || op == GT_OP_BSSY || op == GT_OP_CALL || gt_is_collective(word);
 }
 
 static int64_t sign_extend(uint64_t value, unsigned bits)

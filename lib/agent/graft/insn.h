@@ -21,6 +21,7 @@ enum gt_opcode {
 	GT_OP_VIADD_IMM = 0x836,
 	GT_OP_S2R = 0x919,
 	GT_OP_NOP = 0x918,
+	GT_OP_BRA_UNIFORM = 0x547,	/* as a predicate of the warp's says */
 	GT_OP_ENDCOLLECTIVE = 0x91b,
 	GT_OP_BSYNC = 0x941,
 	GT_OP_BREAK = 0x942,
@@ -34,6 +35,7 @@ enum gt_opcode {
 	GT_OP_MOV_CONSTANT = 0xa02,	/* up to compute capability 9.0 */
 	GT_OP_LDC = 0xb82,
 	GT_OP_ULDC = 0xab9,
+	GT_OP_LDCU = 0x7ac,		/* the same since compute capability 10.0, where it takes its time */
 };
 
 /* The opcode proper: bits 0..8. */
@@ -171,7 +173,7 @@ bool gt_names_barrier(gt_word word);
 /* WARPSYNC.COLLECTIVE: goes to a place where the threads that it names are together. */
 bool gt_is_collective(gt_word word);
 
-/* A branch whose target is in the instruction: BRA, BSSY, CALL, WARPSYNC.COLLECTIVE. */
+/* A branch whose target is in the instruction: BRA, BRA.U, BSSY, CALL, WARPSYNC.COLLECTIVE. */
 bool gt_has_target(gt_word word);
 int64_t gt_target(gt_word word, unsigned arch, int64_t at);
 gt_word gt_with_target(gt_word word, unsigned arch, int64_t at, int64_t target);
@@ -229,10 +231,21 @@ static inline unsigned gt_constant_at(gt_word word)
 	return gt_bits(word, 38, 16);
 }
 
-/* ---- uniform registers: one set for each warp, not for each thread ---- */
+/* LDCU without an index: where in its bank, which is where that of gt_constant_at() is; below 0 it is large. */
+static inline unsigned gt_uniform_constant_at(gt_word word)
+{
+	return gt_bits(word, 37, 17);
+}
 
+/*
+ * ---- uniform registers: one set for each warp, not for each thread ----
+ *
+ * Since compute capability 10.0 there are more, with numbers of 8 bits, of which all set are the one that is always 0.
+ * What is asked here is which of the first 63 an instruction may name, and by the low 6 bits any other is one of these.
+ */
 #define GT_UR_COUNT 64u	/* the last is always 0 */
 #define GT_URZ 63u
+#define GT_UR_WIDE_SINCE 100u
 
 struct gt_uniform {	/* one place where an instruction names uniform registers */
 	uint8_t at;	/* bit */
@@ -243,7 +256,7 @@ struct gt_uniform {	/* one place where an instruction names uniform registers */
 
 /*
  * The places in `word`; at most GT_UNIFORM_MAX.  -1: an instruction of which we
- * do not know.  Up to compute capability 9.0.
+ * do not know.
  */
 int gt_uniform_places(gt_word word, struct gt_uniform places[GT_UNIFORM_MAX]);
 

@@ -6,7 +6,7 @@
  * later.  Each instruction that names some becomes the one that does the same with the
  * thread's own registers: one above those of the stub for each uniform one.
  *
- * Before compute capability 9.0 accesses to memory take their descriptor from uniform
+ * Before compute capability 9.0, and since 10.0, accesses to memory take their descriptor from uniform
  * registers, and these stay: its value is the same whenever and by whomever it is loaded.
  */
 #include "lib/agent/graft/registers.h"
@@ -74,6 +74,8 @@ static gt_word from_data_path(const struct own *own, gt_word word)
 /* What is loaded is not there at once: the next instruction waits for it. */
 static gt_word from_load(const struct own *own, gt_word word)
 {
+	if (gt_op(word) == GT_OP_LDCU)
+		word = gt_with(gt_with(gt_with(word, 37, 1, 0), 38, 16, gt_uniform_constant_at(word)), 91, 1, 0);
 	word = gt_with(with_register(own, word, 16), 0, 12, GT_OP_LDC);
 	word = with_sure_result(gt_with(word, 24, 8, GT_RZ));
 	return gt_with(word, 110, 3, GT_LATE_BARRIER);
@@ -144,6 +146,11 @@ static gt_word from_operand(const struct own *own, gt_word word)
 	return form == 7 ? exchange_operands(word, signs) : word;
 }
 
+static bool is_load(gt_word word)
+{
+	return gt_op(word) == GT_OP_ULDC || gt_op(word) == GT_OP_LDCU;
+}
+
 static bool is_r2ur(gt_word word)
 {
 	return gt_op(word) == 0x2ca || gt_op(word) == 0x3c2;	/* in two spellings */
@@ -153,7 +160,7 @@ static bool is_r2ur(gt_word word)
 static gt_word with_own(const struct own *own, gt_word word)
 {
 	unsigned proper = gt_op_proper(word);
-	bool uniform = gt_op(word) == 0x9c3 || is_r2ur(word) || (proper >= 0x080 && proper < 0x100);
+	bool uniform = gt_op(word) == 0x9c3 || is_r2ur(word) || is_load(word) || (proper >= 0x080 && proper < 0x100);
 
 	if (!uniform)
 		return from_operand(own, word);
@@ -163,7 +170,7 @@ static gt_word with_own(const struct own *own, gt_word word)
 		return gt_with(with_register(own, word, 16), 0, 12, GT_OP_S2R);
 	if (is_r2ur(word))
 		return from_register(own, word);
-	return gt_op(word) == GT_OP_ULDC ? from_load(own, word) : from_data_path(own, word);
+	return is_load(word) ? from_load(own, word) : from_data_path(own, word);
 }
 
 /* ---- descriptors ---- */
@@ -171,14 +178,11 @@ static gt_word with_own(const struct own *own, gt_word word)
 /* Where the driver has put the descriptor of all memory. */
 static bool loads_descriptor(gt_word word, unsigned arch)
 {
-	return gt_op(word) == GT_OP_ULDC && gt_unguarded(word) && gt_bits(word, 73, 3) == 5 &&
-	       !gt_bits(word, 91, 1) && !gt_bits(word, 54, 5) && gt_bits(word, 38, 16) == (arch >= 90 ? 0x208 : 0x118);
-}
-
-/* Accesses that use uniform registers for anything else are not known. */
-static bool takes_descriptor(gt_word word)
-{
-	return gt_without_descriptor(word) != word;
+	if (!gt_unguarded(word) || gt_bits(word, 73, 3) != 5 || gt_bits(word, 54, 5))
+		return false;
+	if (gt_op(word) == GT_OP_LDCU)
+		return gt_bits(word, 24, 8) == 0xff && gt_uniform_constant_at(word) == 0x358;
+	return gt_op(word) == GT_OP_ULDC && !gt_bits(word, 91, 1) && gt_constant_at(word) == (arch >= 90 ? 0x208 : 0x118);
 }
 
 struct use {
@@ -195,7 +199,7 @@ static void note_place(const struct gt_graft_stub *stub, gt_word word, const str
 
 	if (place->written)
 		list = loads_descriptor(word, stub->arch) ? use->loaded : use->written;
-	else if (takes_descriptor(word))
+	else if (gt_takes_descriptor(word, stub->arch))
 		list = use->described;
 	for (unsigned j = 0; j < place->width; j++) {
 		unsigned number = gt_bits(word, place->at, 6) + j;
@@ -218,6 +222,9 @@ static bool find_use(const struct gt_graft_stub *stub, struct use *use)
 		for (int k = 0; k < count; k++) {
 			unsigned number = gt_bits(stub->words[i], places[k].at, 6);
 
+			if (stub->arch >= GT_UR_WIDE_SINCE && gt_bits(stub->words[i], places[k].at, 8) != 0xff &&
+			    gt_bits(stub->words[i], places[k].at, 8) >= GT_URZ)
+				return false;
 			if (number == GT_URZ)
 				continue;
 			if (places[k].width == 2 && number % 2)
@@ -261,7 +268,7 @@ static gt_word make_private(const struct gt_graft_stub *stub, const struct use *
 {
 	struct gt_uniform places[GT_UNIFORM_MAX];
 
-	if (!gt_uniform_places(word, places) || takes_descriptor(word))
+	if (!gt_uniform_places(word, places) || gt_takes_descriptor(word, stub->arch))
 		return word;
 	if (loads_descriptor(word, stub->arch))
 		return use->described[gt_bits(word, 16, 6)] ? word : gt_make_nop_like(word);
@@ -288,9 +295,9 @@ const char *gt_stub_make_private(struct gt_graft_stub *stub)
 		word = gt_with(word, 122, 4, 0);
 		if (loaded)
 			word = gt_with(word, 116, 6, gt_bits(word, 116, 6) | 1u << GT_LATE_BARRIER);
-		loaded = gt_op(stub->words[i]) == GT_OP_ULDC && gt_op(word) == GT_OP_LDC;
+		loaded = is_load(stub->words[i]) && gt_op(word) == GT_OP_LDC;
 		stub->words[i] = word;
-		stub->descriptor |= takes_descriptor(word);
+		stub->descriptor |= gt_takes_descriptor(word, stub->arch);
 	}
 	return NULL;
 }

@@ -225,15 +225,16 @@ static bool write_wide(struct ptx_text *out, const char *text, const struct oper
 /*
  * The compiler's own division of 64 bits is a function apart, which a stub cannot bring
  * along.  BPF's seldom comes so far: there is another for numbers of 32 bits before it.
- * Bit by bit: the quotient grows in %__gt_n as the dividend leaves it.
+ * Bit by bit, from the first that is set: the quotient grows in %__gt_n as the dividend leaves it.
  */
 static const char divide_unsigned[] =
-	"mov.u64 %__gt_r, 0; mov.u32 %__gt_i, 64;\n"
+	"mov.u64 %__gt_r, 0; clz.b64 %__gt_i, %__gt_n; shl.b64 %__gt_n, %__gt_n, %__gt_i; sub.s32 %__gt_i, 64, %__gt_i;\n"
+	"\tsetp.eq.s32 %__gt_b, %__gt_i, 0; @%__gt_b bra __gt_divided;\n"
 	"__gt_bit: .pragma \"nounroll\";\n"
 	"\tsetp.lt.s64 %__gt_b, %__gt_r, 0; shl.b64 %__gt_r, %__gt_r, 1; shr.u64 %__gt_x, %__gt_n, 63; or.b64 %__gt_r, %__gt_r, %__gt_x;\n"
 	"\tshl.b64 %__gt_n, %__gt_n, 1; setp.ge.or.u64 %__gt_b, %__gt_r, %__gt_v, %__gt_b;\n"
 	"\t@%__gt_b sub.u64 %__gt_r, %__gt_r, %__gt_v; @%__gt_b or.b64 %__gt_n, %__gt_n, 1;\n"
-	"\tadd.s32 %__gt_i, %__gt_i, -1; setp.ne.s32 %__gt_b, %__gt_i, 0; @%__gt_b bra __gt_bit;\n\t";
+	"\tadd.s32 %__gt_i, %__gt_i, -1; setp.ne.s32 %__gt_b, %__gt_i, 0; @%__gt_b bra __gt_bit;\n__gt_divided:\n\t";
 
 static bool write_division(struct ptx_text *out, const struct operands *operands, bool is_signed, bool rest)
 {

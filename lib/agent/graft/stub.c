@@ -183,6 +183,8 @@ static bool check_constants(const struct gt_graft_stub *stub, gt_word word)
 	unsigned proper = gt_op_proper(word), form = gt_op_form(word), bank, offset;
 	unsigned base = gt_elf_param_base(stub->arch);
 
+	if (proper == (GT_OP_LDCU & 0x1ff))
+		return gt_bits(word, 24, 8) == 0xff && !gt_bits(word, 54, 5) && gt_uniform_constant_at(word) < base;
 	if ((!(gt_is_arithmetic(word) && (form == 3 || form == 5)) && proper != (GT_OP_LDC & 0x1ff) &&
 	     proper != (GT_OP_ULDC & 0x1ff)) || gt_reads_kernel(word))
 		return true;
@@ -243,6 +245,7 @@ static int check_words(struct gt_graft_stub *stub, char *why)
 		if (gt_names_barrier(word) && gt_bits(word, 16, 4) >= stub->convergence)
 			stub->convergence = gt_bits(word, 16, 4) + 1;
 		if ((gt_op(word) == GT_OP_BRA && !is_filler(word, stub->arch, (int64_t)i * GT_WORD)) ||
+		    gt_op(word) == GT_OP_BRA_UNIFORM ||
 		    (gt_is_exit(word) && (!gt_unguarded(word) || gt_bits(word, 87, 4) != GT_PT)) ||
 		    gt_op(word) == GT_OP_RET)
 			stub->branches = true;

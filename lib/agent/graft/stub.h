@@ -125,7 +125,10 @@ static inline bool gt_reads_kernel(gt_word word)
 /* Puts in place of those loads what they stand for, but for the kernel's id.  NULL, or why not. */
 const char *gt_stub_fill_values(struct gt_graft_stub *stub);
 
-/* The access without its descriptor, which a uniform register holds; any other instruction as it is. */
+/* An access with a descriptor, which a pair of uniform registers holds, and no other use of these. */
+bool gt_takes_descriptor(gt_word word, unsigned arch);
+
+/* The same without it, up to compute capability 9.0; any other instruction as it is. */
 gt_word gt_without_descriptor(gt_word word);
 
 /* The thread's own registers in place of uniform ones, but for descriptors.  NULL, or why not. */

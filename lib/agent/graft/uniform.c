@@ -69,6 +69,10 @@ int gt_uniform_places(gt_word word, struct gt_uniform places[GT_UNIFORM_MAX])
 	case 0x2ca:	/* R2UR, in two spellings */
 	case 0x3c2:
 		return add(places, 0, 16, 1, true);
+	case GT_OP_LDCU:	/* indexed it would read a register */
+		if (gt_bits(word, 24, 8) != 0xff || gt_bits(word, 73, 3) > 5)
+			return -1;
+		return add(places, 0, 16, gt_bits(word, 73, 3) == 5 ? 2 : 1, true);
 	}
 	if (proper >= 0x080 && proper < 0x100)
 		return data_path_places(word, places);
@@ -90,7 +94,9 @@ int gt_uniform_places(gt_word word, struct gt_uniform places[GT_UNIFORM_MAX])
 	case 0x18a:	/* ATOM */
 	case 0x18c:	/* ATOMS */
 	case 0x18e:	/* RED */
+	case 0x1a2:	/* ATOM on floats */
 	case 0x1a5:	/* multimem */
+	case 0x1a6:	/* RED on floats */
 	case 0x1a8:	/* ATOMG */
 	case 0x1ae:	/* LDGSTS */
 		return add(places, 0, 64, 2, false);
@@ -108,7 +114,8 @@ void gt_uniform_mark(gt_word word, bool used[GT_UR_COUNT])
 	for (int k = 0; k < count; k++)
 		for (j = 0; j < 2; j++)
 			used[(gt_bits(word, places[k].at, 6) + j) % GT_UR_COUNT] = true;
-	if (count >= 0)
+	/* A predicate alone is asked for, and the target lies where registers do. */
+	if (count >= 0 || gt_op(word) == GT_OP_BRA_UNIFORM)
 		return;
 	/* Matrix and bulk copy instructions take runs of registers. */
 	span = proper >= 0x080 && proper < 0x0e0 ? 2 : 8;
