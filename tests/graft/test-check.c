@@ -172,9 +172,9 @@ int main(void)
 {
 	TCase *tcase = tcase_create("check");
 
-	tcase_add_loop_test(tcase, the_check_sees_every_bit, 0, 3);
+	tcase_add_loop_test(tcase, the_check_sees_every_bit, 0, ARCHS);
 	tcase_add_test(tcase, the_check_sees_wrong_registers);
 	tcase_add_loop_test(tcase, the_check_sees_wrong_constants, 0, ARCHS);
-	tcase_add_loop_test(tcase, the_check_sees_wrong_stubs, 0, 3);
+	tcase_add_loop_test(tcase, the_check_sees_wrong_stubs, 0, ARCHS);
 	return run_case("check", tcase);
 }

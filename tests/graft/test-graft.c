@@ -172,10 +172,10 @@ int main(void)
 {
 	TCase *tcase = tcase_create("graft");
 
-	tcase_add_loop_test(tcase, every_stub_goes_in, 0, 3 * TEST_STUBS);
+	tcase_add_loop_test(tcase, every_stub_goes_in, 0, ARCHS * TEST_STUBS);
 	tcase_add_loop_test(tcase, programs_that_call, 0, 3 * TEST_PROGRAMS);
-	tcase_add_loop_test(tcase, parameters, 0, 3);
+	tcase_add_loop_test(tcase, parameters, 0, ARCHS);
 	tcase_add_test(tcase, parameter_records);
-	tcase_add_loop_test(tcase, registers_and_stack, 0, 3);
+	tcase_add_loop_test(tcase, registers_and_stack, 0, ARCHS);
 	return run_case("graft", tcase);
 }
