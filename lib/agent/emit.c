@@ -17,33 +17,35 @@ uint64_t gt_now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Turn what the reader has consumed into credits. */
-static void collect_credits(struct gt_shm *shm)
+/* Is there room for `len` bytes at `head`?  A tail that makes no sense is a full ring. */
+static bool has_room(struct gt_shm *shm, uint64_t head, uint64_t len)
 {
-	/* Pairs with the reader's release store of agent_tail. */
-	uint64_t tail = __atomic_load_n(&shm->agent_tail, __ATOMIC_ACQUIRE);
-	uint64_t seen = __atomic_load_n(&shm->agent_ctl.tail_seen, __ATOMIC_RELAXED);
+	uint64_t size = gt_session.agent_ring_size, tail;
 
-	while (tail > seen) {
-		if (__atomic_compare_exchange_n(&shm->agent_ctl.tail_seen, &seen, tail, 0,
-						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-			__atomic_fetch_add(&shm->agent_ctl.credits, (int64_t)(tail - seen),
-					   __ATOMIC_RELAXED);
-			return;
-		}
-	}
+	if (head + len - __atomic_load_n(&shm->agent_ctl.tail_seen, __ATOMIC_ACQUIRE) <= size)
+		return true;
+	/* Pairs with the reader's release: what is overwritten has been read. */
+	tail = __atomic_load_n(&shm->agent_tail, __ATOMIC_ACQUIRE);
+	__atomic_store_n(&shm->agent_ctl.tail_seen, tail, __ATOMIC_RELEASE);
+	return head + len - tail <= size;
 }
 
-static bool take_credits(struct gt_shm *shm, uint64_t len)
+/*
+ * Take `len` bytes of the ring, by one operation: of a thread that is led away nothing remains but
+ * the record that it had begun.
+ */
+static bool reserve(struct gt_shm *shm, uint64_t len, uint64_t *ret_position)
 {
-	for (int attempt = 0; attempt < 2; attempt++) {
-		if (__atomic_sub_fetch(&shm->agent_ctl.credits, (int64_t)len, __ATOMIC_ACQUIRE) >= 0)
-			return true;
-		__atomic_fetch_add(&shm->agent_ctl.credits, (int64_t)len, __ATOMIC_RELAXED);
-		if (!attempt)
-			collect_credits(shm);
-	}
-	return false;
+	uint64_t head = __atomic_load_n(&shm->agent_ctl.head, __ATOMIC_RELAXED);
+
+	do {
+		if (!has_room(shm, head, len))
+			return false;
+	} while (!__atomic_compare_exchange_n(&shm->agent_ctl.head, &head, head + len, 1, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	/* Whatever stands there, words are aligned and so inside the ring. */
+	*ret_position = head & ~7ull;
+	return true;
 }
 
 typedef uint64_t __attribute__((may_alias, aligned(1))) any_word;
@@ -84,14 +86,12 @@ bool gt_emit_pieces(enum gt_record_type type, const void *payload, size_t size, 
 	if (!(atomic_load_explicit(&gt_active, memory_order_relaxed) || gt_closing) ||
 	    size + more_size > GT_RECORD_MAX_PAYLOAD)
 		return false;
-	if (!take_credits(shm, record.len)) {
+	if (!reserve(shm, record.len, &position)) {
 		/* A reading of the clock is no event, and the next one does as well. */
 		if (type != GT_REC_CLOCK)
 			__atomic_fetch_add(&shm->agent_ctl.lost, 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	/* Whatever stands there, words are aligned and so inside the ring. */
-	position = __atomic_fetch_add(&shm->agent_ctl.head, record.len, __ATOMIC_RELAXED) & ~7ull;
 	record.seq = (uint32_t)(position >> 3) + 1;
 	gt_put(data, mask, position + 8, (const uint8_t *)&record + 8, 8);
 	gt_put(data, mask, position + sizeof(record), payload, size);

@@ -228,26 +228,6 @@ static void take(struct gputrace_reader *reader, struct gt_process *process,
 	}
 }
 
-/* Take in what is in one of the process's rings, no more than it holds; how many records. */
-static unsigned drain(struct gputrace_reader *reader, struct gt_process *process, struct gt_ring *ring)
-{
-	uint64_t start = ring->tail;
-	struct gt_record record;
-	unsigned count = 0;
-	int r = 0;
-
-	while (!process->agent_broken && ring->tail - start < ring->size &&
-	       (r = gt_ring_take(ring, &record, reader->payload)) > 0) {
-		take(reader, process, &record);
-		count++;
-	}
-	if (r < 0) {
-		process->agent_broken = true;
-		gt_reader_push_note(reader, process, "the program has overwritten the agent's ring: nothing more is read from it", 0);
-	}
-	return count;
-}
-
 /* `shared` counts for ever, and the target may count as it likes. */
 static void count_lost(struct gputrace_reader *reader, struct gt_process *process, const char *where,
 		       const uint64_t *shared, uint64_t *known)
@@ -260,6 +240,76 @@ static void count_lost(struct gputrace_reader *reader, struct gt_process *proces
 	}
 }
 
+/* One of a process's rings, in shared memory. */
+struct place {
+	const char *name;
+	uint8_t *data;
+	uint64_t size;
+	uint64_t *tail;
+	const uint64_t *head, *lost;
+};
+
+/* Longer than a thread of the program is put aside between two steps. */
+#define PATIENCE_NS 1000000000u
+
+/* Has the record at the tail been begun so long ago that it will not be finished? */
+static bool is_left(const struct gt_process *process, struct gt_agent_ring *known, uint64_t tail)
+{
+	uint64_t now = gt_reader_now();
+
+	if (process->socket < 0)
+		return true;
+	if (known->waiting_at != tail || !known->since) {
+		known->waiting_at = tail;
+		known->since = now;
+	}
+	return now - known->since >= PATIENCE_NS;
+}
+
+/*
+ * A thread of the program may be led away by a signal's handler, or end with the program, after it
+ * has taken its place in the ring and before its record is there.  The others' are behind that,
+ * and are not to wait for ever.  How many records were passed over.
+ */
+static unsigned pass_over(struct gputrace_reader *reader, struct gt_process *process, const struct place *place,
+			  struct gt_ring *ring, struct gt_agent_ring *known)
+{
+	uint64_t head = __atomic_load_n(place->head, __ATOMIC_RELAXED);
+
+	if (head == ring->tail || process->ended_announced || !is_left(process, known, ring->tail))
+		return 0;
+	known->since = 0;
+	if (!gt_ring_pass(ring, head))
+		return 0;
+	gt_reader_push_lost(reader, process, place->name, 1);
+	return 1;
+}
+
+/* Take in what is in one of the process's rings, no more than it holds; how many records. */
+static unsigned drain(struct gputrace_reader *reader, struct gt_process *process, const struct place *place,
+		      struct gt_agent_ring *known)
+{
+	struct gt_ring ring = { .data = place->data, .size = place->size, .tail = known->tail, .published = place->tail };
+	struct gt_record record;
+	unsigned count = 0;
+	int r = 0;
+
+	while (!process->agent_broken && ring.tail - known->tail < ring.size &&
+	       (r = gt_ring_take(&ring, &record, reader->payload)) > 0) {
+		take(reader, process, &record);
+		count++;
+	}
+	if (r < 0) {
+		process->agent_broken = true;
+		gt_reader_push_note(reader, process, "the program has overwritten the agent's ring: nothing more is read from it", 0);
+	} else if (!count && !process->agent_broken) {
+		count = pass_over(reader, process, place, &ring, known);
+	}
+	known->tail = ring.tail;
+	count_lost(reader, process, place->name, place->lost, &known->lost);
+	return count;
+}
+
 static unsigned drain_threads(struct gputrace_reader *reader, struct gt_process *process)
 {
 	const struct gt_shm *layout = &process->target->layout.shm;
@@ -270,16 +320,16 @@ static unsigned drain_threads(struct gputrace_reader *reader, struct gt_process 
 	if (!layout->thread_ring_size)
 		return 0;
 	for (unsigned i = 0; i < GT_THREAD_RINGS; i++) {
-		struct gt_ring ring = {
+		const struct place place = {
+			.name = "ring of a thread",
 			.data = data + i * layout->thread_ring_size,
 			.size = layout->thread_ring_size,
-			.tail = process->thread_tail[i],
-			.published = &blocks[i].tail,
+			.tail = &blocks[i].tail,
+			.head = &blocks[i].head,
+			.lost = &blocks[i].lost,
 		};
 
-		count += drain(reader, process, &ring);
-		process->thread_tail[i] = ring.tail;
-		count_lost(reader, process, "ring of a thread", &blocks[i].lost, &process->thread_lost[i]);
+		count += drain(reader, process, &place, &process->thread_rings[i]);
 	}
 	return count;
 }
@@ -288,15 +338,14 @@ unsigned gt_reader_drain_agent(struct gputrace_reader *reader, struct gt_process
 {
 	const struct gt_shm *layout = &process->target->layout.shm;
 	struct gt_shm *shm = (void *)process->base;
-	struct gt_ring ring = {
+	const struct place place = {
+		.name = "agent ring",
 		.data = process->base + layout->agent_ring,
 		.size = layout->agent_ring_size,
-		.tail = process->agent_tail,
-		.published = &shm->agent_tail,
+		.tail = &shm->agent_tail,
+		.head = &shm->agent_ctl.head,
+		.lost = &shm->agent_ctl.lost,
 	};
-	unsigned count = drain(reader, process, &ring);
 
-	process->agent_tail = ring.tail;
-	count_lost(reader, process, "agent ring", &shm->agent_ctl.lost, &process->agent_lost);
-	return count + drain_threads(reader, process);
+	return drain(reader, process, &place, &process->agent_ring) + drain_threads(reader, process);
 }

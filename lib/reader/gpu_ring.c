@@ -113,8 +113,14 @@ static unsigned take_events(struct gputrace_reader *reader, struct gt_process *p
 	return count;
 }
 
+static const char *name_of(const struct gt_layout_ring *where)
+{
+	return where->map ? gputrace_map_get_name(where->map) : "the ring of kernels and printed text";
+}
+
+/* over: nothing more is written there. */
 static unsigned drain_ring(struct gputrace_reader *reader, struct gt_process *process, unsigned c,
-			   unsigned index)
+			   unsigned index, bool over)
 {
 	const struct gt_layout_ring *where = &process->target->layout.rings[index];
 	const struct gt_handler *handler = gt_handlers_find(reader->handlers, where->map);
@@ -134,6 +140,11 @@ static unsigned drain_ring(struct gputrace_reader *reader, struct gt_process *pr
 
 	count = handler ? gt_handlers_drain(reader->handlers, handler, &ring, &records, &r) :
 			  take_events(reader, process, area, where, &ring, &r);
+	/* A kernel that fails ends within what its threads are at. */
+	if (!count && !r && over && gt_ring_pass(&ring, ring.tail + ring.size)) {
+		gt_reader_push_lost(reader, process, name_of(where), 1);
+		count++;
+	}
 	area->tail[index] = ring.tail;
 	if (r < 0) {
 		area->broken |= 1ull << index;
@@ -160,9 +171,7 @@ static void count_lost(struct gputrace_reader *reader, struct gt_process *proces
 
 		if (lost <= area->lost[i])
 			continue;
-		gt_reader_push_lost(reader, process, layout->rings[i].map ?
-				    gputrace_map_get_name(layout->rings[i].map) : "the ring of kernels and printed text",
-				    lost - area->lost[i]);
+		gt_reader_push_lost(reader, process, name_of(&layout->rings[i]), lost - area->lost[i]);
 		area->lost[i] = lost;
 	}
 }
@@ -171,11 +180,13 @@ static unsigned drain_area(struct gputrace_reader *reader, struct gt_process *pr
 {
 	/* Pairs with the agent's release: what a context that has gone wrote is there. */
 	uint32_t state = __atomic_load_n(&gt_process_area(process, c)->state, __ATOMIC_ACQUIRE);
+	bool over = (state == GT_CONTEXT_GONE && !process->areas[c].stuck) ||
+		    (process->socket < 0 && !process->ended_announced);
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < process->target->layout.ring_count; i++) {
 		if (!(process->areas[c].broken & 1ull << i))
-			count += drain_ring(reader, process, c, i);
+			count += drain_ring(reader, process, c, i, over);
 	}
 	count_lost(reader, process, c);
 	if (state == GT_CONTEXT_GONE && !count)

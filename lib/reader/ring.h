@@ -3,6 +3,7 @@
 #ifndef GT_READER_RING_H
 #define GT_READER_RING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/wire/wire.h"
@@ -21,6 +22,13 @@ struct gt_ring {
  * more use.
  */
 int gt_ring_take(struct gt_ring *ring, struct gt_record *ret_record, void *payload);
+
+/*
+ * What is at the tail will not be finished: who began it has been led away, or has ended.  Go on
+ * at the first finished record behind it and before position `end`.  False: there is none, and
+ * the tail stays.
+ */
+bool gt_ring_pass(struct gt_ring *ring, uint64_t end);
 
 #define GT_RECORD_MAX_COUNT (1u + UINT8_MAX)	/* payloads of one record */
 #define GT_BATCH_RECORDS 4096u

@@ -250,7 +250,7 @@ static void fill_map(const struct gputrace_map *map, const struct gt_shm *shm, u
 	}
 }
 
-/* Credits of every ring and the initial contents of every map. */
+/* Credits of the GPU's rings and the initial contents of every map. */
 static void fill(const struct gputrace_target *target, uint8_t *base)
 {
 	const struct gt_layout *layout = &target->layout;
@@ -259,7 +259,6 @@ static void fill(const struct gputrace_target *target, uint8_t *base)
 	struct gt_dev_arena *dev = (void *)(base + shm->dev_template);
 
 	memcpy(header, shm, sizeof(*shm));
-	header->agent_ctl.credits = (int64_t)shm->agent_ring_size;
 	header->recording = gt_config_recording(target);
 	for (const struct gputrace_link *link = target->links; link; link = link->next) {
 		if (link->on_gpu && !link->detached)

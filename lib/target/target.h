@@ -43,6 +43,13 @@ struct gt_area {
 	bool stuck;		/* said that it cannot be used again */
 };
 
+/* The reader's, of a ring that the agent writes to. */
+struct gt_agent_ring {
+	uint64_t tail, lost;	/* how far we have read; what was lost by then */
+	uint64_t waiting_at;	/* position of a record that has been begun and not finished */
+	uint64_t since;		/* CLOCK_MONOTONIC ns: it was found there */
+};
+
 /* A process that has loaded the agent. */
 struct gt_process {
 	struct gt_process *next;
@@ -55,8 +62,7 @@ struct gt_process {
 	bool configured, ready, announced, ended_announced, end_delivered;
 	uint8_t *base;		/* shared memory, which the process may scribble on; NULL: not yet, or not any more */
 	int shm_fd;
-	uint64_t agent_tail, agent_lost;
-	uint64_t thread_tail[GT_THREAD_RINGS], thread_lost[GT_THREAD_RINGS];
+	struct gt_agent_ring agent_ring, thread_rings[GT_THREAD_RINGS];
 	uint64_t started, finished;	/* launches with a place in the timeline, and kernels of such */
 	bool agent_broken;	/* one of its rings holds nonsense */
 	uint64_t flush_serial;	/* latest that it has answered */

@@ -68,12 +68,17 @@ struct gt_launch_param {
  * short reads the tail and, with an atomic max on tail_seen, turns the difference
  * into credits; then tries once more.
  * Hence delivered + lost = produced.
+ *
+ * The agent's threads have no credits: they take length and position together from
+ * `head`, no further than the ring's size from the tail.  One may be led away before
+ * its record is finished, as a kernel may fail: the consumer passes over such a record
+ * when nobody can be at it any more, to the next that is finished.
  */
 struct gt_ring_ctl {		/* in the device arena (GPU rings) or shared memory (agent ring) */
 	uint64_t head;		/* bytes reserved */
 	uint64_t pad0[15];	/* two addresses in 128 bytes share what one takes of atomics */
-	int64_t credits;	/* bytes that may still be reserved; starts at the ring's size */
-	uint64_t tail_seen;
+	int64_t credits;	/* bytes that may still be reserved; starts at the ring's size; not of the agent's */
+	uint64_t tail_seen;	/* position up to which room is known to be there */
 	uint64_t lost;		/* records dropped for want of room */
 	uint64_t pad1[13];
 };

@@ -8,6 +8,7 @@
  *	interrupted jumped N	it jumps out of it all; then the thread's work, and another's
  *	interrupted nested N	on a stack of its own, it works
  *	interrupted switched N	it switches to a coroutine, which works
+ *	interrupted halfway N	what a thread leaves that jumps away within a record; between two works, and N s go by
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,6 +19,7 @@
 #include <ucontext.h>
 
 #include "calloc.h"
+#include "lib/wire/wire.h"
 #include "program.h"
 
 static const char ptx[] =
@@ -181,6 +183,30 @@ static void *jump_and_work(void *unused)
 	return unused;
 }
 
+/* What the agent shares with the controller. */
+static struct gt_shm *find_shared_memory(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long address = 0;
+	char line[512];
+
+	while (!address && fgets(line, sizeof(line), maps)) {
+		if (strstr(line, "/memfd:gputrace "))
+			sscanf(line, "%lx", &address);
+	}
+	fclose(maps);
+	return (struct gt_shm *)address;
+}
+
+/* It has taken its place in the ring and written nothing there. */
+static void begin_record(void)
+{
+	struct gt_shm *shm = find_shared_memory();
+
+	if (shm)
+		__atomic_fetch_add(&shm->agent_ctl.head, 64, __ATOMIC_RELAXED);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
@@ -213,6 +239,11 @@ int main(int argc, char **argv)
 		handle(switch_away, false);
 		load_interrupted(NULL);
 		work();
+	} else if (!strcmp(what, "halfway")) {
+		work();
+		begin_record();
+		work();
+		sleep((unsigned)interrupt_in);
 	} else {
 		return 2;
 	}

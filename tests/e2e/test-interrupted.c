@@ -72,6 +72,31 @@ START_TEST(thread_comes_back)
 }
 END_TEST
 
+static unsigned before_the_end;	/* kernels that came so early */
+
+static void watch_kernels(struct run *r, const struct gputrace_event *event)
+{
+	if (gputrace_event_get_type(event) == GPUTRACE_EVENT_KERNEL && !gputrace_target_has_exited(r->target, NULL))
+		before_the_end++;
+}
+
+/* A record that was begun is never finished: what follows comes all the same, and it is counted as lost. */
+START_TEST(record_is_left)
+{
+	before_the_end = 0;
+	run.watch = watch_kernels;
+	interrupt("halfway", _i);
+	ck_assert_str_eq(run.output, "counter 69\ncounter 69\n");
+	ck_assert_int_eq(run.status, 0);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_LAUNCH], 4);
+	ck_assert_uint_eq(run.events[GPUTRACE_EVENT_KERNEL], 4);
+	ck_assert_uint_eq(run.lost, 1);
+	/* It takes a second for it to be given up while the program runs. */
+	if (_i)
+		ck_assert_uint_eq(before_the_end, 4);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("interrupted");
@@ -82,5 +107,7 @@ int main(void)
 	tcase_add_loop_test(tcase, thread_ends, 1, 12);
 	tcase_add_loop_test(tcase, thread_jumps, 1, 12);
 	tcase_add_loop_test(tcase, thread_comes_back, 1, 12);
+	for (int seconds = 0; seconds < 4; seconds += 3)
+		tcase_add_loop_test(tcase, record_is_left, seconds, seconds + 1);
 	return run_case("interrupted", tcase);
 }

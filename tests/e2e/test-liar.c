@@ -138,7 +138,6 @@ static struct gt_shm honest_layout(void)
 		.total = AREA * (1 + GT_CONTEXTS_MAX),
 	};
 
-	shm.agent_ctl.credits = 65536;
 	return shm;
 }
 
@@ -307,7 +306,7 @@ START_TEST(crooked_head)
 
 	shm.contexts = 0;
 	shm.agent_ring = shm.total - shm.agent_ring_size;
-	shm.agent_ctl.head = shm.agent_ring_size - 20;
+	shm.agent_ctl.head = shm.agent_tail = shm.agent_ring_size - 20;
 	start_target("vecadd", "20");
 	hear_hello();
 	ck_assert(accepts(&shm, SEALS, &honest_config, SMALL_CONFIG, SEALS | F_SEAL_WRITE, fds));

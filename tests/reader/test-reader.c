@@ -89,6 +89,51 @@ START_TEST(ring_waits_for_the_first_word)
 }
 END_TEST
 
+/* Records at 0 and 48 are never finished, which those at 24, 72 and 96 are. */
+START_TEST(ring_passes_over)
+{
+	struct gt_ring ring = fresh_ring(0);
+	struct gt_record record;
+
+	for (uint64_t i = 0; i < 5; i++)
+		produce(24 * i, &i, 8, i == 0 || i == 2);
+	/* Once around it would be the first word of a record at 16 + 256. */
+	memory[16 / 8] = (16 + 256) / 8 + 1;
+	ck_assert(!gt_ring_pass(&ring, 24));
+	ck_assert_uint_eq(ring.tail, 0);
+	ck_assert(gt_ring_pass(&ring, 120));
+	ck_assert_uint_eq(ring.tail, 24);
+	ck_assert_uint_eq(published, 24);
+	ck_assert_uint_eq(memory[16 / 8], 0);
+	ck_assert_int_eq(gt_ring_take(&ring, &record, payload), 1);
+	ck_assert_uint_eq(payload[0], 1);
+	ck_assert_int_eq(gt_ring_take(&ring, &record, payload), 0);
+	/* However far its producers say that they have come. */
+	ck_assert(gt_ring_pass(&ring, UINT64_MAX));
+	for (uint8_t i = 3; i < 5; i++) {
+		ck_assert_int_eq(gt_ring_take(&ring, &record, payload), 1);
+		ck_assert_uint_eq(payload[0], i);
+	}
+	ck_assert(!gt_ring_pass(&ring, ring.tail));
+	ck_assert(!gt_ring_pass(&ring, ring.tail - 8));
+	ck_assert_uint_eq(ring.tail, 120);
+}
+END_TEST
+
+/* What only begins as a record does is none. */
+START_TEST(ring_passes_over_to_records_alone)
+{
+	struct gt_ring ring = fresh_ring(0);
+
+	produce(24, "later", 5, 0);
+	memory[24 / 8] = (24 / 8 + 1) | 32ull << 32;	/* a word longer than it is */
+	ck_assert(!gt_ring_pass(&ring, RING));
+	produce(232, "wraps", 5, 0);
+	ck_assert(gt_ring_pass(&ring, RING));
+	ck_assert_uint_eq(ring.tail, 232);
+}
+END_TEST
+
 /* Of a warp's threads that wrote together. */
 START_TEST(ring_record_of_several)
 {
@@ -460,6 +505,47 @@ START_TEST(next_context_finds_nothing)
 	ck_assert_uint_eq(shared.arena.ring_tail[0], process.areas[0].tail[0]);
 	ring = (struct gt_ring){ (uint8_t *)shared.data, BIG, process.areas[0].tail[0], &big_mark };
 	ck_assert_uint_eq(count_records_of_the_next_lap(ring), 0);
+}
+END_TEST
+
+/* A kernel failed within a record: when the process or the context has ended, what others had finished behind it comes. */
+START_TEST(failed_kernel)
+{
+	static struct {
+		struct gt_host_arena arena;
+		uint64_t data[RING / 8];
+	} shared;
+	static struct gputrace_reader reader;
+	static struct gputrace_target target;
+	static struct gt_process process;
+	struct gt_target_context context = { 0 }, *contexts[] = { &context };
+	struct gt_queued *queued;
+
+	target.layout.ring_count = 1;
+	target.layout.rings[0] = (struct gt_layout_ring){ .data = sizeof(shared.arena), .size = RING };
+	target.layout.shm.contexts = 1;
+	process = (struct gt_process){ .target = &target, .base = (uint8_t *)&shared, .contexts = contexts, .context_count = 1 };
+	process.areas[0].context = &context;
+	reader.target = &target;
+	fresh_ring(0);
+	produce(0, "a", 1, 1);
+	produce(24, "b", 1, 0);
+	memcpy(shared.data, memory, RING);
+	ck_assert_uint_eq(gt_reader_drain_gpu(&reader, &process), 0);
+	if (_i)
+		process.socket = -1;
+	else
+		shared.arena.state = GT_CONTEXT_GONE;
+	ck_assert_uint_eq(gt_reader_drain_gpu(&reader, &process), 1);
+	queued = gt_queue_pop(&reader.queue);
+	ck_assert_int_eq(queued->event.type, GPUTRACE_EVENT_LOST);
+	ck_assert_uint_eq(queued->event.count, 1);
+	free(queued);
+	ck_assert_uint_eq(gt_reader_drain_gpu(&reader, &process), 1);
+	ck_assert_uint_eq(process.areas[0].tail[0], 48);
+	ck_assert_uint_eq(gt_reader_drain_gpu(&reader, &process), 0);
+	ck_assert_ptr_null(gt_queue_pop(&reader.queue));
+	gt_queue_free(&reader.queue);
 }
 END_TEST
 
@@ -885,6 +971,8 @@ int main(void)
 	tcase_add_test(tcase, kernels_wait_for_their_launch);
 	tcase_add_test(tcase, colliding_launches);
 	tcase_add_test(tcase, ring_waits_for_the_first_word);
+	tcase_add_test(tcase, ring_passes_over);
+	tcase_add_test(tcase, ring_passes_over_to_records_alone);
 	tcase_add_test(tcase, ring_record_of_several);
 	tcase_add_test(tcase, ring_refuses_nonsense);
 	tcase_add_test(tcase, batch_of_all_that_is_there);
@@ -894,6 +982,7 @@ int main(void)
 	tcase_add_test(tcase, nonsense_among_alike);
 	tcase_add_test(tcase, ring_that_changes);
 	tcase_add_test(tcase, next_context_finds_nothing);
+	tcase_add_loop_test(tcase, failed_kernel, 0, 2);
 	tcase_add_loop_test(tcase, batches_are_bounded, 0, 3);
 	tcase_add_test(tcase, queue_orders_by_end_then_arrival);
 	tcase_add_test(tcase, late_events_say_so);
