@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -251,9 +253,52 @@ static int detach_thread(struct gt_courier *courier)
 	return r ? r : gt_courier_call(courier, function, args, 5000, &result);
 }
 
+struct borrowing {
+	struct gt_courier *courier;
+	bool copies;
+	uint64_t create, unmap;
+	int result;
+	char text[1024];	/* of the error */
+};
+
+static void *borrow(void *data)
+{
+	struct borrowing *b = data;
+	struct gt_hijack hijack;
+
+	b->result = gt_hijack_begin(b->courier->pid, b->copies, &hijack);
+	if (!b->result) {
+		b->result = start_thread(b->courier, &hijack, b->create, b->unmap);
+		gt_hijack_end(&hijack);
+	}
+	snprintf(b->text, sizeof(b->text), "%s", gt_error_text());
+	return NULL;
+}
+
+/*
+ * Who traces is a thread, and by a thread of our own that ends: a thread of the program's that waits in
+ * the kernel cannot be let go of before it comes back, and would stop then for as long as its tracer lives.
+ */
+static int borrow_thread(struct borrowing *b)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	int r;
+
+	/* Signals are for the threads of whoever uses the library. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&thread, NULL, borrow, b);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r)
+		return gt_error(-r, "no thread: %s", strerror(r));
+	pthread_join(thread, NULL);
+	return b->result ? gt_error(b->result, "%s", b->text) : 0;
+}
+
 int gt_courier_send(pid_t pid, bool copies, struct gt_courier *courier)
 {
-	struct gt_hijack hijack;
+	struct borrowing borrowing;
 	uint64_t create, unmap;
 	int r = is_supported(pid);
 
@@ -268,11 +313,8 @@ int gt_courier_send(pid_t pid, bool copies, struct gt_courier *courier)
 	courier->code = find_place(courier);
 	if (!courier->code)
 		return gt_error(-ENOSPC, "no place was found in process %d for %zu bytes of code", (int)pid, code_size());
-	r = gt_hijack_begin(pid, copies, &hijack);
-	if (r)
-		return r;
-	r = start_thread(courier, &hijack, create, unmap);
-	gt_hijack_end(&hijack);
+	borrowing = (struct borrowing){ .courier = courier, .copies = copies, .create = create, .unmap = unmap };
+	r = borrow_thread(&borrowing);
 	if (!r)
 		r = detach_thread(courier);
 	if (r)

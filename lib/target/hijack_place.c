@@ -11,6 +11,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include <linux/ptrace.h>
 
@@ -156,6 +157,14 @@ static int try_waiting(void *data, int tid)
 	return 0;
 }
 
+/* It waits in the kernel, where no request reaches it: until it comes back it would be ours, and then stop. */
+static bool is_out_of_reach(pid_t tid)
+{
+	struct gt_proc_stat stat;
+
+	return !gt_proc_stat_read(tid, &stat) && stat.state == 'D';
+}
+
 /* The same; let it run until it enters a call that can be put off. */
 static int try_running(void *data, int tid)
 {
@@ -166,7 +175,7 @@ static int try_running(void *data, int tid)
 	if (gt_stop_now() >= h->deadline)
 		return -EAGAIN;
 	h->tid = tid;
-	if (!seize(tid) || gt_stop_interrupt(tid))
+	if (is_out_of_reach(tid) || !seize(tid) || gt_stop_interrupt(tid))
 		return 0;
 	for (;;) {
 		struct ptrace_syscall_info info = { 0 };
@@ -195,20 +204,24 @@ static int try_running(void *data, int tid)
 
 int gt_hijack_find(struct gt_hijack *h)
 {
+	static const struct timespec pause = { .tv_nsec = 1000000 };
 	pid_t pid = h->pid;
 	int r;
 
-	do {
+	for (;;) {
 		r = gt_proc_each_thread(pid, try_waiting, h);
 		if (!r)
 			r = gt_proc_each_thread(pid, try_running, h);
-	} while (!r && gt_stop_now() < h->deadline);
+		if (r || gt_stop_now() >= h->deadline)
+			break;
+		nanosleep(&pause, NULL);
+	}
 	if (r == -ENOENT)
 		return gt_error(-ESRCH, "process %d ended", (int)pid);
 	if (r < 0 && r != -EAGAIN)
 		return gt_error(r, "the threads of process %d cannot be listed: %s", (int)pid, strerror(-r));
 	if (r <= 0)
-		return gt_error(-EAGAIN, "no thread of process %d came to a place where it can be borrowed in 5 s: it computes without a system call",
+		return gt_error(-EAGAIN, "no thread of process %d came to a place where it can be borrowed in 5 s: they compute without a system call, or wait in the kernel",
 				(int)pid);
 	return 0;
 }

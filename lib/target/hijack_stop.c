@@ -49,9 +49,8 @@ int gt_stop_interrupt(pid_t tid)
 		status = gt_stop_wait(tid, deadline);
 		if (status < 0 || gt_stop_is_event(status))
 			return status < 0 ? status : 0;
-		/* Something else came first, which answers the request too: a signal is the program's. */
-		ptrace(PTRACE_CONT, tid, NULL, status >> 8 == SIGTRAP || status >> 8 == (SIGTRAP | 0x80) ? 0L :
-		       (long)WSTOPSIG(status));
+		/* Something else came first, which answers the request too: a signal, SIGTRAP as well, is the program's. */
+		ptrace(PTRACE_CONT, tid, NULL, WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0L : (long)WSTOPSIG(status));
 	}
 }
 

@@ -25,9 +25,9 @@ int gt_proc_stat_read(int pid, struct gt_proc_stat *stat)
 	/* Behind the command, which may hold anything, comes the state. */
 	rest = strrchr(line, ')');
 	if (!rest ||
-	    sscanf(rest + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+	    sscanf(rest + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
 		   "%" SCNu64 " %*u %*d %*u %" SCNu64 " %*u %" SCNu64,
-		   &stat->parent, &stat->start_ticks, &stat->code, &stat->stack) != 4)
+		   &stat->state, &stat->parent, &stat->start_ticks, &stat->code, &stat->stack) != 5)
 		return -ESRCH;
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 /* Of a process, or of one of its threads. */
 struct gt_proc_stat {
+	char state;		/* as ps shows it */
 	int parent;
 	uint64_t start_ticks;	/* since boot */
 	uint64_t code, stack;	/* addresses; 1 and 0 where we may not see them; both 0: it has no memory, or none any more */

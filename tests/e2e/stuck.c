@@ -4,7 +4,8 @@
  * function is to write where it may not, and the signal's handler does not return.
  *
  * It says "ready" and reads lines.  "stay": a thread goes in; "come": it comes back;
- * "end": a thread goes in, and ends; ".": the end.
+ * "end": a thread goes in, and ends; "wait": the main thread waits in the kernel, where no
+ * request reaches it, until another byte comes; ".": the end.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "program.h"
 
@@ -44,17 +46,41 @@ static void *go_in(void *unused)
 	return unused;
 }
 
-static void serve(const char *line, pthread_t *thread)
+/* The kernel lets a process that has made a child so wait until the child has ended. */
+static void wait_in_kernel(void)
 {
-	is_to_end = !strcmp(line, "end\n");
-	if (!strcmp(line, "come\n"))
-		sem_post(&may_come);
-	else if (pthread_create(thread, NULL, go_in, NULL))
+	char byte;
+	pid_t child;
+
+	printf("waiting\n");
+	fflush(stdout);
+	child = vfork();
+	if (!child)
+		_exit(read(STDIN_FILENO, &byte, 1) != 1);
+	waitpid(child, NULL, 0);
+}
+
+static void go_in_elsewhere(bool stay)
+{
+	pthread_t thread;
+
+	is_to_end = !stay;
+	if (pthread_create(&thread, NULL, go_in, NULL))
 		_exit(5);
-	if (!strcmp(line, "stay\n"))
+	if (stay)
 		sem_wait(&inside);
 	else
-		pthread_join(*thread, NULL);
+		pthread_join(thread, NULL);
+}
+
+static void serve(const char *line)
+{
+	if (!strcmp(line, "wait\n"))
+		wait_in_kernel();
+	else if (!strcmp(line, "come\n"))
+		sem_post(&may_come);
+	else
+		go_in_elsewhere(!strcmp(line, "stay\n"));
 	printf("done\n");
 	fflush(stdout);
 }
@@ -62,7 +88,6 @@ static void serve(const char *line, pthread_t *thread)
 int main(void)
 {
 	struct sigaction action = { .sa_handler = handle };
-	pthread_t thread;
 	CUmodule module;
 	char line[64];
 
@@ -79,7 +104,7 @@ int main(void)
 	printf("ready\n");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin) && line[0] != '.')
-		serve(line, &thread);
+		serve(line);
 	printf("exact\n");
 	return 0;
 }

@@ -468,6 +468,24 @@ START_TEST(a_thread_that_ends_in_the_driver)
 }
 END_TEST
 
+/* It is not held when it comes back, though we are still there; then it can be attached to. */
+START_TEST(a_thread_that_waits_in_the_kernel)
+{
+	start_stuck();
+	say("wait\n");
+	expect("waiting");
+	ck_assert_int_eq(gputrace_target_attach(NULL, program.pid, NULL, &target), 0);
+	ck_assert_int_eq(gputrace_target_resume(target), -EAGAIN);
+	ck_assert_ptr_nonnull(strstr(gputrace_last_error(), "wait in the kernel"));
+	gputrace_target_unref(target);
+	say("\n");
+	expect("done");
+	attach();
+	detach(&(struct seen){ 0 });
+	finish();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("live");
@@ -488,5 +506,6 @@ int main(void)
 	tcase_add_test(tcase, a_stopped_program_with_a_strange_name);
 	tcase_add_test(tcase, a_thread_that_stays_in_the_driver);
 	tcase_add_test(tcase, a_thread_that_ends_in_the_driver);
+	tcase_add_test(tcase, a_thread_that_waits_in_the_kernel);
 	return run_case("live", tcase);
 }
