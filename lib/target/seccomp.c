@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -152,12 +153,15 @@ static const struct call {
 	{ SYS_mmap, "mmap of shared memory", { 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, 3 }, false },
 	{ SYS_mprotect, "mprotect", { 4096, 4096, PROT_READ | PROT_WRITE | PROT_EXEC }, false },
 	{ SYS_munmap, "munmap", { 4096, 4096 }, false },
+	{ SYS_brk, "brk", { 0 }, true },
+	{ SYS_mremap, "mremap", { 4096, 4096, 8192, MREMAP_MAYMOVE }, true },
 	{ SYS_clone, "clone", { 0x3d0f00 }, false },
 	{ SYS_clone3, "clone3", { 4096, 88 }, true },
 	{ SYS_rseq, "rseq", { 4096, 32 }, true },
 	{ SYS_set_robust_list, "set_robust_list", { 4096, 24 }, true },
 	{ SYS_rt_sigprocmask, "rt_sigprocmask", { 2, 0, 4096, 8 }, false },
 	{ SYS_rt_sigreturn, "rt_sigreturn", { 0 }, false },
+	{ SYS_sigaltstack, "sigaltstack", { 0, 4096 }, true },
 	{ SYS_madvise, "madvise", { 4096, 4096, MADV_DONTNEED }, true },
 	{ SYS_membarrier, "membarrier", { MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED }, true },
 	{ SYS_membarrier, "membarrier", { MEMBARRIER_CMD_PRIVATE_EXPEDITED }, true },
@@ -176,9 +180,13 @@ static const struct call {
 	{ SYS_recvfrom, "recvfrom", { 3, 4096, 64, MSG_DONTWAIT }, false },
 	{ SYS_recvmsg, "recvmsg", { 3, 4096, MSG_DONTWAIT }, false },
 	{ SYS_poll, "poll", { 4096, 1, 50 }, false },
+	{ SYS_shutdown, "shutdown", { 3, SHUT_RD }, true },
 	{ SYS_fcntl, "fcntl", { 3, 1034 }, false },
 	{ SYS_gettid, "gettid", { 0 }, false },
 	{ SYS_getpid, "getpid", { 0 }, false },
+	/* Where a thread's stack lies. */
+	{ SYS_prlimit64, "prlimit64", { 0, RLIMIT_STACK, 0, 4096 }, true },
+	{ SYS_sched_getaffinity, "sched_getaffinity", { 4096, 32, 4096 }, true },
 };
 
 /* For GPUTRACE_LIVE_COPIES. */

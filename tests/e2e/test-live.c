@@ -281,6 +281,10 @@ START_TEST(a_program_with_a_seccomp_filter)
 	} filters[] = {
 		{ SYS_reboot, 0, NULL },
 		{ SYS_memfd_create, 0, "memfd_create" },
+		/* At the end of the program. */
+		{ SYS_shutdown, 0, "shutdown" },
+		/* Where its first thread's stack lies, for stacks. */
+		{ SYS_sched_getaffinity, 0, "sched_getaffinity" },
 		{ SYS_process_vm_readv, 0, NULL },
 		{ SYS_process_vm_readv, GPUTRACE_LIVE_COPIES, "process_vm_readv" },
 	};
@@ -498,7 +502,7 @@ int main(void)
 	tcase_add_test(tcase, the_controller_is_killed);
 	tcase_add_loop_test(tcase, the_program_is_killed, 0, 5);
 	tcase_add_test(tcase, what_cannot_be_attached_is_refused);
-	tcase_add_loop_test(tcase, a_program_with_a_seccomp_filter, 0, 4);
+	tcase_add_loop_test(tcase, a_program_with_a_seccomp_filter, 0, 6);
 	tcase_add_test(tcase, a_program_in_another_mount_namespace);
 	tcase_add_loop_test(tcase, a_program_whose_main_thread_has_ended, 0, geteuid() ? 1 : 2);
 	tcase_add_test(tcase, an_agent_that_cannot_be_loaded);
