@@ -22,6 +22,7 @@ static void set_up(void)
 {
 	uint32_t seed = 1;
 
+	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	for (unsigned i = 0; i < BYTES; i++) {
 		seed = seed * 1664525u + 1013904223u;
