@@ -56,21 +56,40 @@ static void handle(const struct gputrace_event *event, void *data)
 	}
 }
 
-/* How many kernels carry a program of this pattern. */
-static unsigned count_probed(const struct run *run, const char *pattern, unsigned *ret_matched)
+/* Kernels that a program's pattern means; of them, those that carry programs; of them, those with a place for it. */
+struct kernels {
+	unsigned matching, probed, placed;
+};
+
+static struct kernels count_kernels(const struct run *run, const struct gputrace_program *program)
 {
+	const char *pattern = gputrace_program_get_pattern(program);
 	const struct gputrace_kernel *kernel = NULL;
-	unsigned matched = 0, probed = 0;
+	struct kernels count = { 0 };
 
 	while ((kernel = gputrace_target_next_kernel(run->tool.target, kernel))) {
 		if (!gputrace_kernel_name_matches(gputrace_kernel_get_name(kernel), pattern))
 			continue;
-		matched++;
-		if (gputrace_kernel_get_route(kernel) != GPUTRACE_ROUTE_NONE)
-			probed++;
+		count.matching++;
+		count.probed += gputrace_kernel_get_route(kernel) != GPUTRACE_ROUTE_NONE;
+		count.placed += gputrace_kernel_has_program(kernel, program);
 	}
-	*ret_matched = matched;
-	return probed;
+	return count;
+}
+
+/* Why it did not run, as far as reasons of kernels do not tell; 1 if no kernel matches. */
+static int report_program(const struct run *run, const struct gputrace_program *program, const struct kernels *count)
+{
+	if (count->probed && !count->placed)
+		tool_warn(&run->tool, "program %s (%s) never ran: it is at no place in %s", gputrace_program_get_name(program),
+			  gputrace_program_get_section(program),
+			  count->matching == 1 ? "the kernel that matches" : "any of the kernels that match");
+	/* Without CUDA there is nothing to match, which tool_finish() says. */
+	if (count->matching || !gputrace_target_count_agents(run->tool.target))
+		return 0;
+	tool_warn(&run->tool, "program %s: no kernel matches '%s'", gputrace_program_get_name(program),
+		  gputrace_program_get_pattern(program));
+	return 1;
 }
 
 static int is_asked_for(const struct run *run, const struct gputrace_kernel *kernel)
@@ -145,28 +164,21 @@ static void list_kernels(const struct run *run)
 		fprintf(stderr, "  %s\n", tool_printable(gputrace_kernel_get_display_name(kernel)));
 }
 
-/* Say which programs had no kernel to run in; 1 if any program was attached to something. */
+/* Say which programs had no kernel, or no place in one, to run in; 1 if any program was attached to something. */
 static int report_programs(struct run *run)
 {
 	struct gputrace_program *program = NULL;
 	int attached = 0, unmatched = 0;
-	unsigned matched;
+	struct kernels count;
 
 	while ((program = gputrace_object_next_program(run->object, program))) {
-		const char *pattern = gputrace_program_get_pattern(program);
-
-		if (!pattern) {
+		if (!gputrace_program_get_pattern(program)) {
 			attached = 1;	/* a kernel-side program: it is attached, or we would not be here */
 			continue;
 		}
-		if (count_probed(run, pattern, &matched))
-			attached = 1;
-		/* Without CUDA there is nothing to match, which tool_finish() says. */
-		if (matched || !gputrace_target_count_agents(run->tool.target))
-			continue;
-		tool_warn(&run->tool, "program %s: no kernel matches '%s'",
-			  gputrace_program_get_name(program), pattern);
-		unmatched = 1;
+		count = count_kernels(run, program);
+		attached |= count.probed != 0;
+		unmatched |= report_program(run, program, &count);
 	}
 	if (unmatched && gputrace_target_next_kernel(run->tool.target, NULL)) {
 		tool_warn(&run->tool, "the kernels of this command are:");

@@ -8,13 +8,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct gt_probe probes[] = {
-	{ GT_POINT_ENTRY, GT_PER_WARP, 0, GT_PROBE_WANTS_PARAMS, "p", "*", NULL },
-	{ GT_POINT_EXIT, GT_PER_GROUP, 1, 0, "p", "*", NULL },
-	{ GT_POINT_LOAD, GT_PER_THREAD, 2, 0, "p", "*", NULL },
-	{ GT_POINT_STORE, GT_PER_BLOCK, 3, GT_PROBE_ADDS_LATER, "s", "*", NULL },
-	{ GT_POINT_ATOMIC, GT_PER_THREAD, 4, 0, "p", "*", NULL },
-	{ GT_POINT_INST, GT_PER_THREAD, 5, 0, "p", "*", "*a*" },
-	{ GT_POINT_BLOCK, GT_PER_THREAD, 6, GT_PROBE_ADDS_LATER, "s", "*", NULL },
+	{ GT_POINT_ENTRY, GT_PER_WARP, 0, GT_PROBE_WANTS_PARAMS, "p", "*", NULL, 0 },
+	{ GT_POINT_EXIT, GT_PER_GROUP, 1, 0, "p", "*", NULL, 1 },
+	{ GT_POINT_LOAD, GT_PER_THREAD, 2, 0, "p", "*", NULL, 2 },
+	{ GT_POINT_STORE, GT_PER_BLOCK, 3, GT_PROBE_ADDS_LATER, "s", "*", NULL, 3 },
+	{ GT_POINT_ATOMIC, GT_PER_THREAD, 4, 0, "p", "*", NULL, 4 },
+	{ GT_POINT_INST, GT_PER_THREAD, 5, 0, "p", "*", "*a*", 5 },
+	{ GT_POINT_BLOCK, GT_PER_THREAD, 6, GT_PROBE_ADDS_LATER, "s", "*", NULL, 6 },
 };
 
 /* Short, so written out; the second one sums up. */
@@ -34,6 +34,15 @@ static void set_apart(const struct gt_ptx *ptx)
 	if (aparts)
 		gt_ptx_apart(ptx, aparts);
 	free(aparts);
+}
+
+static void find_places(const struct gt_ptx *ptx, const struct gt_ptx_plan *plans)
+{
+	uint64_t *places = calloc(gt_ptx_kernel_count(ptx) + 1, sizeof(*places));
+
+	if (places)
+		gt_ptx_places(ptx, probes, 7, plans, places);
+	free(places);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -69,6 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		gt_ptx_free(again);
 		free(out);
+		find_places(ptx, plans);
 	}
 	free(names);
 	free(plans);

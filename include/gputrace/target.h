@@ -7,6 +7,7 @@
 GPUTRACE_BEGIN_DECLS
 
 struct gputrace_ctx;
+struct gputrace_program;
 
 /*
  * A traced program: the process started here and the children it starts, a
@@ -177,6 +178,13 @@ GPUTRACE_API uint32_t gputrace_kernel_get_module(const struct gputrace_kernel *k
 GPUTRACE_API int gputrace_kernel_get_route(const struct gputrace_kernel *kernel);
 /* Why no program, or not every one meant for it, is in it: a sentence, valid until the reader waits again; else NULL. */
 GPUTRACE_API const char *gputrace_kernel_get_reason(const struct gputrace_kernel *kernel);
+/*
+ * Is the program in it, at one place at least?  1 or 0.  A program for which the kernel has no place, such as one at
+ * atomics where there are none, is not in it; nor is one that could not be put into it (the reason says why) or whose
+ * pattern does not mean it.  Of a kernel of another target than the program's, or of another process's stream: 0.
+ * The kernel's detached programs are still in it.  Since 0.1.
+ */
+GPUTRACE_API int gputrace_kernel_has_program(const struct gputrace_kernel *kernel, const struct gputrace_program *program);
 /* Compute capability times ten of its code; registers per thread, bytes of static shared memory (0: not known). */
 GPUTRACE_API uint32_t gputrace_kernel_get_arch(const struct gputrace_kernel *kernel);
 GPUTRACE_API uint32_t gputrace_kernel_get_registers(const struct gputrace_kernel *kernel);

@@ -254,11 +254,12 @@ static bool read_probe(struct gt_probe *probe, const struct gt_config_probe *rec
 		.granularity = record->granularity,
 		.link = record->link,
 		.flags = record->flags,
+		.number = record->number,
 		.function = string_at(strings, size, record->function),
 		.kernel = string_at(strings, size, record->kernel),
 		.opcode = string_at(strings, size, record->opcode),
 	};
-	return probe->function && probe->kernel && probe->link < GT_LINKS_MAX &&
+	return probe->function && probe->kernel && probe->link < GT_LINKS_MAX && probe->number < GT_PROBES_MAX &&
 	       probe->point <= GT_POINT_BLOCK && probe->granularity <= GT_PER_GROUP;
 }
 

@@ -131,7 +131,7 @@ static unsigned next_number(const struct gputrace_target *target)
 	unsigned number = 0;
 
 	for (const struct gputrace_link *link = target->links; link; link = link->next)
-		number += link->probe_count;
+		number += link->attached_count;
 	return number;
 }
 
@@ -169,7 +169,7 @@ static int add_gpu_program(struct gputrace_link *link, struct gputrace_program *
 	probe.function = function;
 	r = gt_link_add_text(link, text);
 	if (!r)
-		r = gt_link_add_probe(link, &probe);
+		r = gt_link_add_probe(link, &probe, program);
 	free(text);
 	free(function);
 	return r;
@@ -300,9 +300,9 @@ int gputrace_attach_timeline(struct gputrace_target *target, struct gputrace_lin
 		return r;
 	link->timeline = true;
 	entry.link = exit_.link = link->bit;
-	r = gt_link_add_probe(link, &entry);
+	r = gt_link_add_probe(link, &entry, NULL);
 	if (!r)
-		r = gt_link_add_probe(link, &exit_);
+		r = gt_link_add_probe(link, &exit_, NULL);
 	if (r)
 		return gt_link_give_up(link, r);
 	*ret_link = link;

@@ -61,27 +61,47 @@ static unsigned count_probes(const struct gputrace_target *target)
 	unsigned count = 0;
 
 	for (const struct gputrace_link *link = target->links; link; link = link->next)
-		count += link->detached ? 0 : link->probe_count;
+		count += link->detached ? 0 : link->attached_count;
 	return count;
 }
 
-int gt_link_add_probe(struct gputrace_link *link, const struct gt_probe *probe)
+/* The least that no other has; there are fewer than GT_PROBES_MAX. */
+static uint32_t free_number(const struct gputrace_target *target)
 {
-	struct gt_probe *more, *copy;
+	uint64_t taken = 0;
+	uint32_t number = 0;
+
+	for (const struct gputrace_link *link = target->links; link; link = link->next) {
+		for (unsigned i = 0; !link->detached && i < link->attached_count; i++)
+			taken |= 1ull << link->attached[i].probe.number;
+	}
+	while (taken >> number & 1)
+		number++;
+	return number;
+}
+
+int gt_link_add_probe(struct gputrace_link *link, const struct gt_probe *probe, const struct gputrace_program *program)
+{
+	struct gt_attached *more;
+	struct gt_probe *copy;
+	uint32_t number;
 
 	if (count_probes(link->target) >= GT_PROBES_MAX)
 		return gt_error(-ENOSPC, "a target has room for %d GPU programs (the timeline counts as two)",
 				GT_PROBES_MAX);
-	more = realloc(link->probes, (link->probe_count + 1) * sizeof(*more));
+	number = free_number(link->target);
+	more = realloc(link->attached, (link->attached_count + 1) * sizeof(*more));
 	if (!more)
 		return gt_error(-ENOMEM, "out of memory");
-	link->probes = more;
-	copy = &more[link->probe_count];
+	link->attached = more;
+	more[link->attached_count].program = program;
+	copy = &more[link->attached_count].probe;
 	*copy = *probe;
+	copy->number = number;
 	copy->function = strdup(probe->function);
 	copy->kernel = strdup(probe->kernel);
 	copy->opcode = probe->opcode ? strdup(probe->opcode) : NULL;
-	link->probe_count++;
+	link->attached_count++;
 	if (!copy->function || !copy->kernel || (probe->opcode && !copy->opcode))
 		return gt_error(-ENOMEM, "out of memory");
 	return 0;
@@ -101,18 +121,28 @@ int gt_link_add_text(struct gputrace_link *link, const char *text)
 
 static void free_link(struct gputrace_link *link)
 {
-	for (unsigned i = 0; i < link->probe_count; i++) {
-		free((char *)(uintptr_t)link->probes[i].function);
-		free((char *)(uintptr_t)link->probes[i].kernel);
-		free((char *)(uintptr_t)link->probes[i].opcode);
+	for (unsigned i = 0; i < link->attached_count; i++) {
+		const struct gt_probe *probe = &link->attached[i].probe;
+
+		free((char *)(uintptr_t)probe->function);
+		free((char *)(uintptr_t)probe->kernel);
+		free((char *)(uintptr_t)probe->opcode);
 	}
-	free(link->probes);
+	free(link->attached);
 	free(link->text);
 	if (link->api)
 		gt_api_trace_close(link->api);
 	gt_notes_free(&link->notes);
 	gputrace_object_unref(link->object);
 	free(link);
+}
+
+/* No code of it has gone anywhere yet, so others may have its bit and its programs' numbers. */
+static void give_back_numbers(struct gputrace_link *link)
+{
+	link->target->link_bits &= ~(1u << link->bit);
+	for (unsigned i = 0; i < link->attached_count; i++)
+		link->attached[i].probe.number = GT_PROBES_MAX;
 }
 
 int gputrace_link_detach(struct gputrace_link *link)
@@ -122,9 +152,8 @@ int gputrace_link_detach(struct gputrace_link *link)
 	link->detached = true;
 	if (link->on_gpu && link->target)
 		gt_target_switch(link->target, link->bit, false);
-	/* No code of it has gone anywhere yet, so another may have its bit. */
 	if (link->on_gpu && link->target && !link->target->resumed)
-		link->target->link_bits &= ~(1u << link->bit);
+		give_back_numbers(link);
 	/* Calls that were seen already can still be read. */
 	if (link->api)
 		gt_api_trace_detach(link->api);

@@ -14,6 +14,12 @@
 struct gt_api_trace;
 struct gt_kernel_programs;
 
+/* number GT_PROBES_MAX: it has none any more, since no process will get it. */
+struct gt_attached {
+	struct gt_probe probe;		/* function, kernel, opcode are malloc'd */
+	const struct gputrace_program *program;	/* of the link's object; NULL: the timeline's */
+};
+
 struct gputrace_link {
 	atomic_uint references;
 	struct gputrace_target *target;	/* NULL once the target is gone */
@@ -25,8 +31,8 @@ struct gputrace_link {
 	uint32_t bit;			/* in the launch word */
 	struct gputrace_object *object;	/* whose programs these are; NULL for the timeline */
 	char *text;			/* PTX of the probe functions */
-	struct gt_probe *probes;	/* function, kernel, opcode are malloc'd */
-	unsigned probe_count;
+	struct gt_attached *attached;
+	unsigned attached_count;
 	/* CPU side */
 	struct gt_api_trace *api;
 	bool by_pattern;		/* it watches other functions than the driver API's */
@@ -41,8 +47,8 @@ struct gputrace_link {
 int gt_link_new(struct gputrace_target *target, bool on_gpu, struct gputrace_link **ret_link);
 /* -EOPNOTSUPP, with gt_error() text: the target's processes have no agent, nor will they get one. */
 int gt_link_check_agent(const struct gputrace_target *target);
-/* -ENOMEM; -ENOSPC: GT_PROBES_MAX programs are on the target.  With gt_error() text. */
-int gt_link_add_probe(struct gputrace_link *link, const struct gt_probe *probe);
+/* program: NULL, the timeline.  -ENOMEM; -ENOSPC: GT_PROBES_MAX programs are on the target.  With gt_error() text. */
+int gt_link_add_probe(struct gputrace_link *link, const struct gt_probe *probe, const struct gputrace_program *program);
 int gt_link_add_text(struct gputrace_link *link, const char *text);
 
 /* A link that came to nothing stays in the target's list, empty and detached; returns r. */

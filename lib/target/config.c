@@ -57,8 +57,8 @@ static void collect(const struct gputrace_target *target, struct text *ptx, stru
 		if (!link->on_gpu || link->detached)
 			continue;
 		fputs(link->text ? link->text : "", ptx->file);
-		for (unsigned i = 0; i < link->probe_count && count < GT_PROBES_MAX; i++) {
-			const struct gt_probe *probe = &link->probes[i];
+		for (unsigned i = 0; i < link->attached_count && count < GT_PROBES_MAX; i++) {
+			const struct gt_probe *probe = &link->attached[i].probe;
 
 			records[count++] = (struct gt_config_probe){
 				.point = probe->point,
@@ -68,6 +68,7 @@ static void collect(const struct gputrace_target *target, struct text *ptx, stru
 				.function = put_string(strings, probe->function),
 				.kernel = put_string(strings, probe->kernel),
 				.opcode = put_string(strings, probe->opcode),
+				.number = probe->number,
 			};
 		}
 	}

@@ -17,6 +17,8 @@ struct gputrace_kernel {
 	uint64_t change;			/* the number of that */
 	uint64_t told_launches, told_plain_launches;	/* at that change */
 	uint32_t number;			/* in order of loading, over all processes */
+	const struct gputrace_target *target;	/* NULL: of another process's stream */
+	uint64_t places;			/* by the programs' numbers: they have one in it */
 	int pid;
 	uint32_t id, module, arch, registers, shared_bytes;
 	int route;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/attach/link.h"
 #include "lib/target/target.h"
 
 static int make_room(struct gt_process *process, uint32_t id)
@@ -47,8 +48,10 @@ int gt_target_add_kernel(struct gt_process *process, const struct gt_rec_functio
 	if (!kernel)
 		return -ENOMEM;
 	process->kernels[record->kernel] = kernel;
+	kernel->target = process->target;
 	kernel->module = record->module;
 	kernel->route = record->route <= GPUTRACE_ROUTE_GRAFT ? (int)record->route : GPUTRACE_ROUTE_NONE;
+	kernel->places = kernel->route == GPUTRACE_ROUTE_NONE ? 0 : record->places;
 	kernel->arch = record->arch;
 	if (record->registers) {
 		kernel->registers = record->registers;
@@ -63,4 +66,22 @@ const struct gputrace_kernel *gputrace_target_next_kernel(struct gputrace_target
 							  const struct gputrace_kernel *previous)
 {
 	return previous ? previous->next : target->kernels.first;
+}
+
+static bool has_attached(const struct gputrace_kernel *kernel, const struct gt_attached *attached)
+{
+	return attached->probe.number < GT_PROBES_MAX && kernel->places >> attached->probe.number & 1;
+}
+
+int gputrace_kernel_has_program(const struct gputrace_kernel *kernel, const struct gputrace_program *program)
+{
+	const struct gputrace_link *link = program && kernel->target ? kernel->target->links : NULL;
+
+	for (; link; link = link->next) {
+		for (unsigned i = 0; i < link->attached_count; i++) {
+			if (link->attached[i].program == program && has_attached(kernel, &link->attached[i]))
+				return 1;
+		}
+	}
+	return 0;
 }

@@ -24,6 +24,8 @@ enum gt_point {
  */
 enum gt_granularity { GT_PER_THREAD, GT_PER_WARP, GT_PER_BLOCK, GT_PER_GROUP };
 
+#define GT_PROBES_MAX 64
+
 #define GT_PROBE_WANTS_PARAMS 1u	/* pass the address of the kernel's parameters */
 #define GT_PROBE_ADDS_LATER 2u		/* nobody on the GPU reads what it adds to: it need not add at once */
 
@@ -35,6 +37,7 @@ struct gt_probe {
 	const char *function;	/* .func in the probe text */
 	const char *kernel;	/* glob over mangled or demangled kernel names */
 	const char *opcode;	/* GT_POINT_INST: glob over opcodes, else NULL */
+	uint32_t number;	/* 0..GT_PROBES_MAX-1, its own among the target's */
 };
 
 #endif

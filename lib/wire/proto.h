@@ -91,10 +91,8 @@ struct gt_config {
 struct gt_config_probe {
 	uint32_t point, granularity, link, flags;
 	uint32_t function, kernel, opcode;	/* offsets into the strings; opcode UINT32_MAX: none */
-	uint32_t reserved;
+	uint32_t number;
 };
-
-#define GT_PROBES_MAX 64
 
 /*
  * A map that programs in the operating system's kernel use too: an array of the

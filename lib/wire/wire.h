@@ -15,7 +15,7 @@
 
 #include "lib/wire/stack.h"
 
-#define GT_WIRE_VERSION 13u
+#define GT_WIRE_VERSION 14u
 #define GT_WIRE_MAGIC 0x6563617274757067ull	/* "gputrace" */
 
 /*
@@ -166,6 +166,7 @@ struct gt_rec_launch {
 
 /* A kernel became known; the name (mangled, NUL-terminated) and then the reason follow. */
 struct gt_rec_function {
+	uint64_t places;	/* by the programs' numbers: it has one place for the program at least */
 	uint32_t kernel;	/* kernel id, from 1 */
 	uint32_t module;	/* id of the image it came in, from 1 */
 	uint32_t route;		/* enum gt_route */
@@ -174,6 +175,7 @@ struct gt_rec_function {
 	uint32_t registers, static_shared, local_bytes;
 	uint32_t links;		/* bit mask of the links whose programs it carries */
 	uint32_t name_size, reason_size;	/* with their NULs */
+	uint32_t reserved;
 };
 
 enum gt_route { GT_ROUTE_NONE, GT_ROUTE_PTX, GT_ROUTE_GRAFT };

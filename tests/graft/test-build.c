@@ -161,8 +161,10 @@ static void set_up(void)
 
 static void attach(uint32_t point, const char *function, const char *kernel, uint32_t link)
 {
-	gt_session.probes[gt_session.probe_count++] = (struct gt_probe){
-		.point = point, .link = link, .function = function, .kernel = kernel,
+	unsigned index = gt_session.probe_count++;
+
+	gt_session.probes[index] = (struct gt_probe){
+		.point = point, .link = link, .function = function, .kernel = kernel, .number = 10 + index,
 	};
 }
 
@@ -221,6 +223,12 @@ static void expect(const char *name, enum gt_route route, enum gt_reason reason,
 	ck_assert_int_eq(records[i].reason[0] != 0, reason != GT_REASON_NONE);
 }
 
+/* programs: the first that was attached is 1, the next 2, then 4. */
+static void expect_places(const char *name, uint64_t programs)
+{
+	ck_assert_uint_eq(records[find(name)].record.places, programs << 10);
+}
+
 static const struct gt_kernel *kernel_of(const struct gt_module *module, const char *name)
 {
 	for (unsigned i = 0; i < module->kernel_count; i++)
@@ -246,6 +254,9 @@ START_TEST(grafted)
 	expect("three_exits", GT_ROUTE_GRAFT, GT_REASON_NONE, 1u << 3 | 1u << 5);
 	expect("no_params", GT_ROUTE_GRAFT, GT_REASON_NONE, 1u << 3 | 1u << 5);
 	expect("params_32760", GT_ROUTE_NONE, GT_REASON_PARAMS, 0);
+	expect_places("three_exits", 1 | 2);
+	expect_places("endless", 1);
+	expect_places("params_32760", 0);
 	kernel = kernel_of(module, "three_exits");
 	ck_assert(kernel->probed);
 	ck_assert_uint_eq(kernel->param_count, 3);
@@ -264,6 +275,7 @@ START_TEST(grafted)
 	gt_build_refused(module, CUDA_ERROR_INVALID_IMAGE);
 	ck_assert_uint_eq(record_count, 9);
 	expect("three_exits", GT_ROUTE_NONE, GT_REASON_COMPILE, 0);
+	expect_places("three_exits", 0);
 	ck_assert_ptr_null(module->replacement);
 	drop(module, image);
 }
@@ -362,6 +374,9 @@ START_TEST(accesses_inside)
 	ck_assert_str_eq(records[find("places")].reason, "without 1 of 33 instructions that access memory "
 			 "(in shared memory 0, in local memory 1, of other forms 0)");
 	expect("none", GT_ROUTE_GRAFT, GT_REASON_NO_PTX, 2);
+	expect_places("copy", 1);
+	expect_places("none", 0);
+	expect_places("recursive", 8);
 	expect("recursive", GT_ROUTE_GRAFT, GT_REASON_UNSUPPORTED, 8);
 	ck_assert_str_eq(records[find("recursive")].reason, "without some of its programs: programs cannot run at this kernel's "
 			 "memory accesses: it uses its stack in an unknown way");

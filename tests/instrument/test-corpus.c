@@ -87,13 +87,13 @@ static void squeeze(char *text)
 START_TEST(the_rest_is_untouched)
 {
 	static const struct gt_probe probes[] = {
-		{ GT_POINT_ENTRY, GT_PER_BLOCK, 0, 0, "probe", "*", NULL },
-		{ GT_POINT_EXIT, GT_PER_GROUP, 1, 0, "probe", "*", NULL },
-		{ GT_POINT_LOAD, GT_PER_THREAD, 2, 0, "probe", "*", NULL },
-		{ GT_POINT_STORE, GT_PER_WARP, 3, 0, "probe", "*", NULL },
-		{ GT_POINT_ATOMIC, GT_PER_THREAD, 4, 0, "probe", "*", NULL },
-		{ GT_POINT_INST, GT_PER_THREAD, 5, 0, "probe", "*", "*" },
-		{ GT_POINT_BLOCK, GT_PER_THREAD, 6, 0, "probe", "*", NULL },
+		{ GT_POINT_ENTRY, GT_PER_BLOCK, 0, 0, "probe", "*", NULL, 0 },
+		{ GT_POINT_EXIT, GT_PER_GROUP, 1, 0, "probe", "*", NULL, 1 },
+		{ GT_POINT_LOAD, GT_PER_THREAD, 2, 0, "probe", "*", NULL, 2 },
+		{ GT_POINT_STORE, GT_PER_WARP, 3, 0, "probe", "*", NULL, 3 },
+		{ GT_POINT_ATOMIC, GT_PER_THREAD, 4, 0, "probe", "*", NULL, 4 },
+		{ GT_POINT_INST, GT_PER_THREAD, 5, 0, "probe", "*", "*", 5 },
+		{ GT_POINT_BLOCK, GT_PER_THREAD, 6, 0, "probe", "*", NULL, 6 },
 	};
 	static const char hidden[] = "\t.param .align 8 .b8 __gt_launch[24]\n";
 	char *text = corpus_load(&corpus[_i]), *out = instrument(text, probes, 7), *at;
@@ -118,7 +118,7 @@ END_TEST
 
 START_TEST(the_result_parses)
 {
-	static const struct gt_probe probe = { GT_POINT_LOAD, GT_PER_THREAD, 2, 0, "probe", "*", NULL };
+	static const struct gt_probe probe = { GT_POINT_LOAD, GT_PER_THREAD, 2, 0, "probe", "*", NULL, 2 };
 	char *text = corpus_load(&corpus[_i]), *out = instrument(text, &probe, 1);
 	struct gt_ptx *before = parse(text), *after = parse(out);
 	unsigned k;

@@ -113,6 +113,40 @@ START_TEST(indirect_calls_reach_every_function)
 }
 END_TEST
 
+/* Entry, exit, stores, loads, branches and blocks, by bit, of each kernel and of what it may call. */
+START_TEST(places_of_programs)
+{
+	static const char text[] = HEADER
+		".func leaf() { @%p exit; ret; }\n"
+		".func stores() { .reg .b64 %rd1; st.global.u32 [%rd1], 1; ret; }\n"
+		".func loads() { .reg .b64 %rd1; .reg .u32 %r1; ld.global.u32 %r1, [%rd1]; ret; }\n"
+		".visible .entry caller() { call stores; call leaf; ret; }\n"
+		".visible .entry plain() { ret; }\n"
+		".visible .entry endless() { L: call leaf; bra L; }\n"
+		".visible .entry caught() { L: call stores; bra L; }\n"
+		".visible .entry falls() { .reg .u32 %r1; add.u32 %r1, %r1, 1; }\n"
+		".visible .entry left() { call loads; ret; }\n"
+		".visible .entry loader() { call loads; ret; }\n";
+	static const unsigned which[] = { 0, 1, 2, 3, 4, 5 };
+	static const uint64_t expected[] = { 1 | 2 | 4 | 32, 1 | 2 | 32, 1 | 2 | 16 | 32, 1 | 4 | 16 | 32, 1 | 2 | 32, 0, 8 };
+	const struct gt_ptx_plan all = { .probes = which, .probe_count = 6 }, loads = { .probes = which + 3, .probe_count = 1 };
+	const struct gt_ptx_plan plans[] = { all, all, all, all, all, { 0 }, loads };
+	struct gt_probe probes[] = {
+		probe_at(GT_POINT_ENTRY), probe_at(GT_POINT_EXIT), probe_at(GT_POINT_STORE), probe_at(GT_POINT_LOAD),
+		probe_at(GT_POINT_INST), probe_at(GT_POINT_BLOCK),
+	};
+	struct gt_ptx *ptx = parse(text);
+	uint64_t places[7];
+
+	probes[4].opcode = "bra*";
+	ck_assert_uint_eq(gt_ptx_kernel_count(ptx), 7);
+	ck_assert_int_eq(gt_ptx_places(ptx, probes, 6, plans, places), 0);
+	for (unsigned k = 0; k < 7; k++)
+		ck_assert_msg(places[k] == expected[k], "%s: %#llx", gt_ptx_kernel(ptx, k)->name, (unsigned long long)places[k]);
+	gt_ptx_free(ptx);
+}
+END_TEST
+
 /* The kernel stays as it is, byte for byte; its copy has another name and all the rest. */
 START_TEST(copies)
 {
@@ -204,5 +238,6 @@ int main(void)
 	tcase_add_test(tcase, a_kernel_without_probes_switches_them_off);
 	tcase_add_test(tcase, links_keep_kernels_apart);
 	tcase_add_test(tcase, indirect_calls_reach_every_function);
+	tcase_add_test(tcase, places_of_programs);
 	return run_case("functions", tcase);
 }

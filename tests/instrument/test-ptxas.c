@@ -70,13 +70,13 @@ static int assemble(const char *text, const char *arch)
 }
 
 static const struct gt_probe every[] = {
-	{ GT_POINT_ENTRY, GT_PER_BLOCK, 0, 0, "probe", "*", NULL },
-	{ GT_POINT_EXIT, GT_PER_GROUP, 1, GT_PROBE_WANTS_PARAMS, "probe", "*", NULL },
-	{ GT_POINT_LOAD, GT_PER_THREAD, 2, 0, "probe", "*", NULL },
-	{ GT_POINT_STORE, GT_PER_WARP, 3, GT_PROBE_WANTS_PARAMS, "probe", "*", NULL },
-	{ GT_POINT_ATOMIC, GT_PER_THREAD, 4, 0, "probe", "*", NULL },
-	{ GT_POINT_INST, GT_PER_THREAD, 5, 0, "probe", "*", "*" },
-	{ GT_POINT_BLOCK, GT_PER_THREAD, 6, 0, "probe", "*", NULL },
+	{ GT_POINT_ENTRY, GT_PER_BLOCK, 0, 0, "probe", "*", NULL, 0 },
+	{ GT_POINT_EXIT, GT_PER_GROUP, 1, GT_PROBE_WANTS_PARAMS, "probe", "*", NULL, 1 },
+	{ GT_POINT_LOAD, GT_PER_THREAD, 2, 0, "probe", "*", NULL, 2 },
+	{ GT_POINT_STORE, GT_PER_WARP, 3, GT_PROBE_WANTS_PARAMS, "probe", "*", NULL, 3 },
+	{ GT_POINT_ATOMIC, GT_PER_THREAD, 4, 0, "probe", "*", NULL, 4 },
+	{ GT_POINT_INST, GT_PER_THREAD, 5, 0, "probe", "*", "*", 5 },
+	{ GT_POINT_BLOCK, GT_PER_THREAD, 6, 0, "probe", "*", NULL, 6 },
 };
 
 /* Short enough to be written out, with a label that kernels may have too. */

@@ -81,8 +81,8 @@ static struct counters count(const char *text, const char *kernel, const struct 
 	return counters;
 }
 
-static const struct gt_probe entry = { GT_POINT_ENTRY, GT_PER_THREAD, 0, 0, "probe", "*", NULL };
-static const struct gt_probe leave = { GT_POINT_EXIT, GT_PER_THREAD, 0, 0, "probe", "*", NULL };
+static const struct gt_probe entry = { GT_POINT_ENTRY, GT_PER_THREAD, 0, 0, "probe", "*", NULL, 0 };
+static const struct gt_probe leave = { GT_POINT_EXIT, GT_PER_THREAD, 0, 0, "probe", "*", NULL, 0 };
 
 static const struct {
 	const char *file, *kernel;

@@ -100,6 +100,21 @@ class Twins(unittest.TestCase):
         # 3 warps: 3 * 2^63
         self.assertRegex(said, r"\[0\] sum 27670116110564327424, 3 of \d+ not zero, least 0, most 9223372036854775808\n")
 
+    def test_programs_without_a_place(self):
+        """vecadd loads and stores, by a mad among others, and has no atomics; nothing has a foo."""
+        with tempfile.NamedTemporaryFile(suffix=".bpf.o") as file:
+            file.write(gputrace.compile_bpf("".join(
+                f'SEC("{section}") int {name}(struct gputrace_gpu_ctx *ctx) {{ return 0; }}\n' for name, section in (
+                    ("enter", "cuda/entry:vecadd"), ("add", "cuda/atomic:vecadd"), ("foo", "cuda/inst:foo@*"),
+                    ("mad", "cuda/inst:mad@vecadd"), ("other", "cuda/load:other")))))
+            file.flush()
+            said = self.assert_alike(both("run", "--device=sim", file.name, TARGET, "vecadd", "1"))
+            self.assertEqual(said.returncode, 0)
+            self.assertEqual(re.findall("(?m)^gputrace-run: program .*", said.stderr), [
+                "gputrace-run: program add (cuda/atomic:vecadd) never ran: it is at no place in the kernel that matches",
+                "gputrace-run: program foo (cuda/inst:foo@*) never ran: it is at no place in any of the kernels that match",
+                "gputrace-run: program other: no kernel matches 'other'"])
+
     def test_run_from_c(self):
         source = str(SOURCE / "examples/bpf/threads.bpf.c")
         done = start([sys.executable, str(TWINS / "gputrace-run"), "--device=sim", source, TARGET, "exits"])

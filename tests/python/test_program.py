@@ -2,9 +2,11 @@
 """Programs: what they are, compiling, running on this machine."""
 import errno
 
-from common import THREADS, gputrace, main, unittest
+from common import TARGET, THREADS, gputrace, main, unittest
 from gputrace import Granularity, Point, VerifierLog
 from test_map import EXIT, instruction
+
+NOTHING = instruction(0xb7, dst=0) + EXIT  # r0 = 0
 
 
 class Programs(unittest.TestCase):
@@ -35,6 +37,29 @@ class Programs(unittest.TestCase):
             for level in VerifierLog.REFUSALS, VerifierLog.WARNINGS:
                 program.compile_ptx(verifier_log=level)
                 self.assertNotIn("r1=context", program.log)
+
+    def test_kernels_that_have_it(self):
+        """vecadd has one load instruction at least, and no atomics."""
+        object, other = gputrace.Object.empty(), gputrace.Object.empty()
+        sections = {"first": "cuda/entry:*", "load": "cuda/load:vecadd", "atomic": "cuda/atomic:vecadd", "second": "cuda/exit:*"}
+        for name, section in sections.items():
+            object.add_program(name, section, NOTHING)
+        stranger, early = (other.add_program(name, "cuda/entry:*", NOTHING) for name in ("stranger", "early"))
+        with gputrace.Target.spawn([TARGET, "vecadd", "1"], device=gputrace.Device.SIM) as target:
+            # Its number is another's in the end, but it is in no kernel.
+            target.attach(early).detach()
+            link = target.attach(object)
+            reader = target.reader()
+            target.resume()
+            for _ in reader:
+                pass
+            names = {name: [kernel.name for kernel in target.kernels(program)] for name, program in object.programs.items()}
+            everything = [kernel.name for kernel in target.kernels()]
+            self.assertGreater(len(everything), 1)
+            self.assertEqual(names, {"first": everything, "load": ["vecadd"], "atomic": [], "second": everything})
+            self.assertEqual(target.kernels(stranger) + target.kernels(early), [])
+            link.detach()
+            self.assertEqual([kernel.name for kernel in target.kernels(object.programs["load"])], ["vecadd"])
 
     def test_fields_of_the_context(self):
         object = gputrace.Object.empty()

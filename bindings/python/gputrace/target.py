@@ -314,13 +314,18 @@ class Target(Handle):
             serve()
         return status
 
-    def kernels(self) -> List[Kernel]:
-        """The CUDA kernels that a reader, or wait(), has taken in so far, in order of loading."""
+    def kernels(self, program: Optional[Program] = None) -> List[Kernel]:
+        """The CUDA kernels that a reader, or wait(), has taken in so far, in order of loading.
+
+        program: only those with a place that this program, attached to the target, is at; one at atomics is in no kernel
+        that has none.
+        """
         kernels = []
         with guard:
             kernel = lib.gputrace_target_next_kernel(self._pointer, ffi.NULL)
             while kernel != ffi.NULL:
-                kernels.append(_kernel.of_pointer(kernel))
+                if program is None or lib.gputrace_kernel_has_program(kernel, program._pointer):
+                    kernels.append(_kernel.of_pointer(kernel))
                 kernel = lib.gputrace_target_next_kernel(self._pointer, kernel)
         return kernels
 

@@ -36,6 +36,7 @@ void gt_kernel_tell(const struct gt_kernel *kernel)
 		record->route = GT_ROUTE_NONE;
 		record->reason = GT_REASON_BEFORE;
 		record->links = 0;
+		record->places = 0;
 	}
 	record->name_size = (uint32_t)name_size;
 	record->reason_size = (uint32_t)why_size;
@@ -44,6 +45,16 @@ void gt_kernel_tell(const struct gt_kernel *kernel)
 		memcpy((char *)(record + 1) + name_size, why, why_size);
 	gt_emit(GT_REC_FUNCTION, record, sizeof(*record) + name_size + why_size);
 	free(record);
+}
+
+/* By the controller's numbers, what is by index. */
+static uint64_t numbers_of(uint64_t programs)
+{
+	uint64_t numbers = 0;
+
+	for (unsigned i = 0; i < gt_session.probe_count; i++)
+		numbers |= (programs >> i & 1) << gt_session.probes[i].number;
+	return numbers;
 }
 
 void gt_report_kernel(struct gt_kernel *kernel, const struct gt_report *report)
@@ -55,6 +66,7 @@ void gt_report_kernel(struct gt_kernel *kernel, const struct gt_report *report)
 		.reason = report->reason,
 		.arch = report->arch,
 		.links = report->links,
+		.places = numbers_of(report->places),
 	};
 	if (report->code) {
 		kernel->told.registers = report->code->registers;

@@ -23,6 +23,7 @@ struct kernel_plan {
 	bool no_accesses;		/* among them those at accesses, for the reason below */
 	/* What became of it. */
 	bool done;
+	uint64_t places;		/* programs with one at least */
 	uint32_t param_count, hidden_offset;
 	enum gt_reason reason;
 	char why[640];
@@ -219,10 +220,20 @@ static void take_without_accesses(struct kernel_plan *plan)
 	refuse(plan, plan->reason, "without some of its programs: %s", why);
 }
 
+static bool has_place(const struct gt_graft_result *result, unsigned point)
+{
+	if (point >= GT_POINT_LOAD)
+		return result->accesses[point - GT_POINT_LOAD];
+	return point == GT_POINT_ENTRY || result->exits;
+}
+
 static void take_result(const struct gt_graft_build *build, struct kernel_plan *plan, const struct gt_graft_result *result,
 			int r, const char *why)
 {
 	plan->done = result->done;
+	plan->places = 0;
+	for (unsigned point = 0; point < GT_GRAFT_POINTS; point++)
+		plan->places |= result->done && has_place(result, point) ? plan->probes[point] : 0;
 	plan->param_count = result->param_count;
 	plan->hidden_offset = result->hidden_offset;
 	if (!result->done) {
@@ -403,6 +414,7 @@ static void report(const struct gt_graft_build *build, struct gt_kernel *kernel,
 	struct gt_report report = { .route = GT_ROUTE_GRAFT, .code = &plan->code, .arch = plan->code.arch };
 
 	report.links = plan->done ? plan->links : 0;
+	report.places = plan->places;
 	if (!plan->wanted) {
 		report.reason = GT_REASON_NOT_ASKED;
 		report.text = "no attached program asks for it";

@@ -26,6 +26,7 @@ struct gt_report {
 	enum gt_reason reason;
 	const char *text;	/* NULL: none */
 	uint32_t links;
+	uint64_t places;	/* of the session's programs, by index: it has one place for it at least */
 	const struct gt_cubin_kernel *code;	/* what its machine code says; NULL: unknown */
 	unsigned arch;
 	uint32_t module;	/* where gt_kernel.module does not tell: its number; 0: not known */

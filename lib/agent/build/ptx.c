@@ -17,6 +17,7 @@
 struct ptx_kernel {
 	bool wanted;			/* some program is meant for it */
 	uint32_t links;			/* of these programs, as a bit mask */
+	uint64_t places;		/* those of the session's programs that have one in it */
 	char *copy;
 	unsigned indices[GT_PROBES_MAX];
 	enum gt_reason reason;		/* why it stays without them */
@@ -321,6 +322,7 @@ static bool add_kernel(struct ptx_build *build, unsigned k, struct gt_module *mo
 	kernel->param_count = info->param_count;
 	kernel->hidden_offset = info->hidden_offset;
 	kernel->probed = build->plans[k].probe_count;
+	report.places = built->places;
 	if (kernel->probed && !build->plans[k].copy) {
 		report.links = built->links;
 		report.code = built->code.name ? &built->code : NULL;
@@ -340,9 +342,21 @@ static bool add_kernel(struct ptx_build *build, unsigned k, struct gt_module *mo
 	return true;
 }
 
+/* False: out of memory. */
+static bool find_places(struct ptx_build *build)
+{
+	uint64_t *places = calloc(build->count + 1, sizeof(*places));
+	bool found = places && !gt_ptx_places(build->ptx, gt_session.probes, gt_session.probe_count, build->plans, places);
+
+	for (unsigned k = 0; found && k < build->count; k++)
+		build->kernels[k].places = places[k];
+	free(places);
+	return found;
+}
+
 static struct gt_module *finish(struct ptx_build *build, struct gt_source *source)
 {
-	struct gt_module *module = gt_module_new(source, build->count);
+	struct gt_module *module = find_places(build) ? gt_module_new(source, build->count) : NULL;
 
 	if (!module)
 		return NULL;

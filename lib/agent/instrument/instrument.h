@@ -130,6 +130,13 @@ struct gt_ptx_plan {
 int gt_ptx_links_probes(const struct gt_ptx *ptx);
 
 /*
+ * Which of its plan's probes have a place in each kernel, or in what it may call: a bit for each of the probes, of which
+ * there are GT_PROBES_MAX at most.  plans and places have one entry for each kernel, in order.  -ENOMEM.
+ */
+int gt_ptx_places(const struct gt_ptx *ptx, const struct gt_probe *probes, unsigned probe_count,
+		  const struct gt_ptx_plan *plans, uint64_t *places);
+
+/*
  * Write the module anew: probe_text (".func" definitions, no header) goes in
  * after the module's header (less the short functions that are written out at
  * their places), and every kernel with a non-empty plan gets the

@@ -14,11 +14,13 @@ struct named {			/* a function with a body, or an alias of one */
 	uint32_t function;
 };
 
+enum answer { NOT_ASKED, NO_PLACE, A_PLACE };
+
 struct walk {
 	const struct gt_ptx *ptx;
 	const struct gt_probe *probes;
 	unsigned probe_count;
-	uint8_t *asked;		/* by function and probe: already looked for a place */
+	uint8_t *asked;		/* by function and probe: has it a place there, enum answer */
 	struct named *named;	/* sorted by name */
 	uint32_t named_count;
 	uint32_t *seen;		/* by function: number of the last walk that came by */
@@ -168,10 +170,36 @@ static int has_place(const struct gt_ptx *ptx, const struct ptx_function *functi
 
 	if (probe->point == GT_POINT_BLOCK)
 		return 1;
+	if (probe->point == GT_POINT_ENTRY)
+		return function->is_kernel;
+	if (probe->point == GT_POINT_EXIT && function->falls_off)
+		return 1;
 	for (i = 0; i < function->statement_count; i++, statement++)
 		if (statement->kind == PTX_INSTRUCTION && gt_probe_fits(ptx, probe, statement))
 			return 1;
 	return 0;
+}
+
+static void ask(struct walk *walk, uint32_t function, unsigned probe)
+{
+	walk->asked[(size_t)function * walk->probe_count + probe] =
+		has_place(walk->ptx, &walk->ptx->functions[function], &walk->probes[probe]) ? A_PLACE : NO_PLACE;
+}
+
+/* The probes of the plan that have a place in the function. */
+static uint64_t places_in(struct walk *walk, const struct gt_ptx_plan *plan, uint32_t function)
+{
+	uint8_t *asked = walk->asked + (size_t)function * walk->probe_count;
+	uint64_t places = 0;
+	unsigned i, index;
+
+	for (i = 0; i < plan->probe_count; i++) {
+		index = plan->probes[i];
+		if (asked[index] == NOT_ASKED)
+			ask(walk, function, index);
+		places |= (uint64_t)(asked[index] == A_PLACE) << index;
+	}
+	return places;
 }
 
 static int contains(const unsigned *list, unsigned count, unsigned value)
@@ -190,10 +218,10 @@ static int add_probes(struct walk *walk, const struct gt_ptx_plan *plan, uint32_
 
 	for (i = 0; i < plan->probe_count; i++) {
 		index = plan->probes[i];
-		if (asked[index])
+		if (asked[index] != NOT_ASKED)
 			continue;
-		asked[index] = 1;
-		if (!has_place(walk->ptx, &walk->ptx->functions[function], &walk->probes[index]))
+		ask(walk, function, index);
+		if (asked[index] == NO_PLACE)
 			continue;
 		list = realloc(reach->which[function],
 			       (reach->count[function] + 1) * sizeof(*list));
@@ -340,6 +368,29 @@ int gt_reach_each(const struct gt_ptx *ptx, void (*fn)(void *data, uint32_t kern
 	for (uint32_t k = 0; walk.callee && k < ptx->kernel_count; k++) {
 		walk_from(&walk, ptx->kernels[k].function);
 		fn(data, k, &(struct ptx_reached){ walk.seen, walk.number, walk.callee });
+	}
+	r = walk.callee ? 0 : -ENOMEM;
+	free(walk.callee);
+	walk_done(&walk);
+	return r;
+}
+
+int gt_ptx_places(const struct gt_ptx *ptx, const struct gt_probe *probes, unsigned probe_count,
+		  const struct gt_ptx_plan *plans, uint64_t *places)
+{
+	struct walk walk;
+	int r = walk_init(&walk, ptx, probes, probe_count);
+
+	if (r < 0)
+		return r;
+	walk.callee = calloc(ptx->call_count + (size_t)1, sizeof(*walk.callee));
+	for (uint32_t k = 0; walk.callee && k < ptx->kernel_count; k++) {
+		places[k] = 0;
+		if (!plans[k].probe_count)
+			continue;
+		walk_from(&walk, ptx->kernels[k].function);
+		for (uint32_t f = 0; f < ptx->function_count; f++)
+			places[k] |= walk.seen[f] == walk.number ? places_in(&walk, &plans[k], f) : 0;
 	}
 	r = walk.callee ? 0 : -ENOMEM;
 	free(walk.callee);
