@@ -91,15 +91,19 @@ static void read_status(struct gt_symbol_process *process)
 
 static const char had_ended[] = "the process had ended before it could be seen where it has its code";
 
-/* Libraries may have been loaded since; on failure what was known stays. */
+/*
+ * Libraries may have been loaded since; on failure what was known stays.  How long it takes to look counts by what the
+ * processor did: on a busy machine one that had to wait for its turn would keep from looking until a short program has ended.
+ */
 static int read_mappings(struct gt_symbol_process *process)
 {
 	struct gt_mappings mappings = { 0 };
-	uint64_t start = gt_symbol_now(), end;
+	uint64_t start = gt_symbol_now(), spent = now(CLOCK_THREAD_CPUTIME_ID), end;
 	int r = gt_mappings_of_process(&mappings, process->pid);
 
 	end = gt_symbol_now();
-	process->look_after = end + 16 * (end - start);
+	spent = now(CLOCK_THREAD_CPUTIME_ID) - spent;
+	process->look_after = end + (end - start) + 16 * spent;
 	if (r == 0 && mappings.count) {
 		gt_mappings_free(&process->mappings);
 		process->mappings = mappings;

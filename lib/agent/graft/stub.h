@@ -59,7 +59,7 @@ _Static_assert(GT_VALUE_LAUNCH + sizeof(struct gt_launch_param) / 4 == GT_VALUE_
 
 /*
  * Compilers do not ask so for the thread's index: z above 26 bits, y above 16 bits, x. Nor for lane and multiprocessor
- * at once: the one below 5 bits, the other above 20 bits. Seen on compute capability 9.0.
+ * at once: the lane in the lowest 5 bits, the multiprocessor above 20 bits. Seen on compute capability 9.0.
  */
 #define GT_PACKED_SINCE 90u
 #define GT_VIRTUAL_SM_AT "20"
