@@ -93,6 +93,8 @@ static int read_record(struct gt_graft_stub *stub, const struct gt_note_record *
 		return 0;
 	case 0x4a:	/* VRC_CTA_INIT_COUNT, since compute capability 10.0 */
 		return record->value ? -EINVAL : 0;
+	case 0x41:	/* every kernel of compute capability 11.0 has it */
+		return record->format == GT_FORMAT_NONE ? 0 : -EINVAL;
 	case GT_ATTR_CTAIDZ_USED:
 		stub->ctaidz = true;
 		return record->format == GT_FORMAT_NONE ? 0 : -EINVAL;
